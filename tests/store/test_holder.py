@@ -12,11 +12,12 @@ def started():
     return subprocess.Popen([sys.executable, "-c", ME], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def test_this_process_lives():
-    host, pid, _ = holder.this_process().rsplit("/", 2)
+def test_this_process_lives_one_with_its_number_does_not_and_that_of_another_machine_is_taken_to():
+    host, pid, ticks = holder.this_process().rsplit("/", 2)
 
     assert (host, int(pid)) == (socket.gethostname(), os.getpid())
-    assert holder.is_alive(holder.this_process())
+    alive = [holder.this_process(), f"{host}/{pid}/{int(ticks) - 1}", "elsewhere/1/2"]
+    assert [holder.is_alive(each) for each in alive] == [True, False, True]
 
 
 def test_a_process_lives_until_it_is_killed_and_a_zombie_does_not():
@@ -30,16 +31,6 @@ def test_a_process_lives_until_it_is_killed_and_a_zombie_does_not():
 
     process.communicate()
     assert not holder.is_alive(name)
-
-
-def test_another_process_with_the_same_number_is_not_the_holder():
-    host, pid, ticks = holder.this_process().rsplit("/", 2)
-
-    assert not holder.is_alive(f"{host}/{pid}/{int(ticks) - 1}")
-
-
-def test_a_process_of_another_machine_is_taken_to_live():
-    assert holder.is_alive("elsewhere/1/2")
 
 
 def test_a_child_is_not_taken_for_its_parent():

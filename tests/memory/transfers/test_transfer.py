@@ -73,10 +73,12 @@ def test_what_is_exported_and_imported_elsewhere_is_the_same(db, other, talk):
     assert [e.parts for e in log.history(other, 1)][1] == ()
 
 
-def test_importing_twice_adds_nothing(db):
+def test_importing_twice_adds_nothing_and_a_session_that_grew_gets_only_what_is_new(db):
     rows = [chat("1", "a", "b"), chat("2", "c")]
 
     assert [read(db, *rows), read(db, *rows)] == [((2, 3), []), ((0, 0), [])]
+    assert read(db, chat("1", "a", "b", "d")) == ((0, 1), [])
+    assert [entry.message.text for entry in log.history(db, 1)] == ["a", "b", "d"]
 
 
 def test_importing_here_what_was_exported_here_adds_nothing(db, talk):
@@ -93,13 +95,6 @@ def test_a_file_that_went_there_and_back_adds_only_what_was_said_there(db, other
     assert read(db, *exported(other)) == ((0, 1), [])
     assert log.history(db, talk)[-1].message.text == "And now?"
     assert read(db, *exported(other)) == ((0, 0), [])
-
-
-def test_a_session_that_grew_gets_only_what_is_new(db):
-    read(db, chat("1", "a"))
-
-    assert read(db, chat("1", "a", "b", "c")) == ((0, 2), [])
-    assert [entry.message.text for entry in log.history(db, 1)] == ["a", "b", "c"]
 
 
 def test_what_is_dated_in_the_future_keeps_its_date_and_is_not_the_latest_for_ever(db, session):
@@ -137,13 +132,6 @@ def test_others_can_write_while_what_is_imported_is_read(tmp_path):
 
     assert (done.sessions, meta.get(db, "written")) == (1, "meanwhile")
     db.close()
-
-
-def test_of_messages_with_one_id_the_first_counts(db):
-    row = {"id": "1", "messages": [{"id": 1, "role": "user", "content": words} for words in ("first", "second")]}
-
-    assert read(db, row) == ((1, 1), [])
-    assert [entry.message.text for entry in log.history(db, 1)] == ["first"]
 
 
 BROKEN = {
@@ -201,17 +189,12 @@ def test_a_line_that_breaks_late_leaves_no_half_of_a_session(db):
     assert (done, len(said), db.value("select count(*) from session")) == ((0, 0), 1, 0)
 
 
-def test_half_a_character_is_replaced_where_another_program_cut_a_text(db):
-    assert read(db, '{"id": "1", "messages": [{"id": "1", "role": "user", "content": "cut \\ud83d"}]}') == ((1, 1), [])
-    assert log.history(db, 1)[0].message.text == "cut �"
+def test_of_messages_with_one_id_the_first_counts_half_a_character_is_replaced_and_nothing_is_typed(db):
+    row = {"id": "1", "messages": [{"id": 1, "role": "user", "content": words} for words in ("cut \ud83d", "second")]}
+    row["messages"][0]["origin"] = [["typed", 5]]
 
-
-def test_nothing_that_is_imported_counts_as_typed(db):
-    row = chat("1", "I said so")
-    row["messages"][0]["origin"] = [["typed", 9]]
-    read(db, row)
-
-    assert log.history(db, 1)[0].parts == (Part("I said so", "import"),)
+    assert read(db, row) == ((1, 1), [])
+    assert [entry.parts for entry in log.history(db, 1)] == [(Part("cut �", "import"),)]
 
 
 def test_times_without_offset_are_local_and_missing_ones_now(db):
@@ -280,17 +263,14 @@ def test_markdown_is_for_reading(db, talk):
     ]
 
 
-def test_every_row_of_an_owner_is_exported_with_its_handle_and_what_it_holds(db):
-    notes.add(db, HERE, "The boat is blue", noon, title="Boat")
-    notes.add(db, Scope("caller:bot", HERE.place), "The berth is free", noon)
-    (row,) = transfer.export_rows(db, HERE.owner)
+def test_every_row_of_an_owner_is_exported_in_order_with_its_handle_and_what_it_holds(db):
+    with db.write():
+        notes.add(db, HERE, "The boat is blue", noon, title="Boat")
+        notes.add(db, Scope("caller:bot", HERE.place), "The berth is free", noon)
+        for number in range(3, 1203):  # more than a page
+            notes.add(db, HERE, f"Note {number}", noon)
+    row, *others = transfer.export_rows(db, HERE.owner)
     assert (row["kind"], row["id"], row["title"], row["text"]) == ("note", "n1", "Boat", "The boat is blue")
     assert "hidden_at" not in row
+    assert [row["id"] for row in others] == [f"n{number}" for number in range(3, 1203)]
     assert list(transfer.export_rows(db, HERE.owner, ["fact"])) == []
-
-
-def test_more_rows_than_a_page_are_exported_in_order(db):
-    with db.write():
-        for number in range(1, 1202):
-            notes.add(db, HERE, f"Note {number}", noon)
-    assert [row["id"] for row in transfer.export_rows(db, HERE.owner)] == [f"n{number}" for number in range(1, 1202)]
