@@ -241,7 +241,12 @@ _CITED = re.compile(r"\[([^\]\n]{2,80}+)\]")
 
 def _find_related(db: Database, walk: Walk, blanked: Ids, wanted: Keywords) -> list[RelatedRow]:
     """The rows that stay and say the same, those with the most of the words first. `blanked`: messages without text."""
-    citing, given, shared = _citing(db, walk), _given(db, walk), _sharing(db, walk, blanked, wanted)
+    citing, shared = _citing(db, walk), _sharing(db, walk, blanked, wanted)
+    given = {  # replies to messages for which an erased row was recalled, and this row
+        ids.handle("message", reply): ids.handle(kind.name, row)
+        for kind in kinds.FORGETTABLE
+        for reply, row in recall_log.replies_given(db, kind.name, walk.losing_words(kind.table))
+    }
     found = list[RelatedRow]()
     for handle in sorted({*shared, *citing}, key=lambda each: (-len(shared.get(each, ())), each[0], int(each[1:]))):
         reason = f"cites {citing[handle]}" if handle in citing else f"was given {given.get(handle, '')}"
@@ -343,15 +348,6 @@ def _asking(db: Database, walk: Walk, blanked: Ids) -> dict[str, str]:
     going = {*blanked, *walk.losing_words("message")}
     staying = {asked: reply for asked, reply in lineage.rows(db, answered, walk["message"]) if asked not in going}
     return {ids.handle("message", asked): ids.handle("message", reply) for asked, reply in sorted(staying.items())}
-
-
-def _given(db: Database, walk: Walk) -> dict[str, str]:
-    """The replies to messages for which an erased row was recalled, and what was recalled."""
-    return {
-        ids.handle("message", reply): ids.handle(kind.name, row)
-        for kind in kinds.FORGETTABLE
-        for reply, row in recall_log.replies_given(db, kind.name, walk.losing_words(kind.table))
-    }
 
 
 def _described(db: Database, handle: str, reason: str) -> RelatedRow:

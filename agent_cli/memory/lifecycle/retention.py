@@ -92,14 +92,15 @@ def policy(table: Mapping[str, str]) -> Policy:
     """The limits of the setting `retention`. Raises ConfigError."""
     ages = dict(zip(LIMITS, PRESETS[table["preset"]], strict=True)) if "preset" in table else {}
     ages |= {level: value for level, value in table.items() if level != "preset"}
-    return {level: _limit(level, ages[level]) for level in LIMITS if ages.get(level, "keep") != "keep"}
-
-
-def _limit(level: str, age: str) -> Limit:
-    match = re.fullmatch(r"(\d+) ?(h|d|w|mo|q|y)", age)
-    if match is None:
-        raise ConfigError(f'retention: {level} = {age!r} must be "keep" or an age, as in "48h" or "6mo"')
-    return Limit(int(match[1]), match[2])
+    limits = {}
+    for level in LIMITS:
+        age = ages.get(level, "keep")
+        match = re.fullmatch(r"(\d+) ?(h|d|w|mo|q|y)", age)
+        if match:
+            limits[level] = Limit(int(match[1]), match[2])
+        elif age != "keep":
+            raise ConfigError(f'retention: {level} = {age!r} must be "keep" or an age, as in "48h" or "6mo"')
+    return limits
 
 
 def limit_of(limits: Policy, level: str) -> Limit | None:

@@ -138,7 +138,16 @@ def _parsed(entry: ExternalSession, now: datetime) -> _ParsedSession | Exception
     """The session, None when it is empty, or why it cannot be read."""
     try:
         row = entry.row()
-        return None if row is None else _parse_session(row, now)
+        if row is None:
+            return None
+        messages, id = row.get("messages") or [], _id(row, "session")
+        if not isinstance(messages, list):
+            raise ValueError("the messages are not a list")
+        parsed = [_parse_message(message, now) for message in messages]
+        started = _parse_time(row["started_at"], now) if row.get("started_at") else parsed[0].at if parsed else now
+        kind = row["kind"] if row.get("kind") in sessions.ONE_SHOTS else "chat"
+        title = text.without_surrogates(str(row.get("title") or ""))
+        return _ParsedSession(id, str(row.get("source") or ""), title, started, kind, parsed)
     except _MALFORMED as error:
         return error
 
@@ -150,18 +159,6 @@ def _row(line: str) -> dict[str, Any]:
     if "\\ud" in line or "\\uD" in line:  # half of a surrogate pair, where another program cut a text
         row = json.loads(text.without_surrogates(json.dumps(row, ensure_ascii=False)))
     return dict(row)
-
-
-def _parse_session(row: dict[str, Any], now: datetime) -> _ParsedSession:
-    messages = row.get("messages") or []
-    id = _id(row, "session")
-    if not isinstance(messages, list):
-        raise ValueError("the messages are not a list")
-    parsed = [_parse_message(message, now) for message in messages]
-    started = _parse_time(row["started_at"], now) if row.get("started_at") else parsed[0].at if parsed else now
-    kind = row["kind"] if row.get("kind") in sessions.ONE_SHOTS else "chat"
-    title = text.without_surrogates(str(row.get("title") or ""))
-    return _ParsedSession(id, str(row.get("source") or ""), title, started, kind, parsed)
 
 
 def _id(row: dict[str, Any], what: str) -> str:
