@@ -64,7 +64,6 @@ def findings(settings: Callable[[], Loaded], app: Callable[[], App]) -> Iterator
 
 
 def for_running(app: App) -> Iterator[Finding]:
-    """The findings for a running program with its settings."""
     yield from _changed_settings(app.loaded)
     yield from findings(lambda: app.loaded, lambda: app)
 
@@ -237,7 +236,6 @@ def _indexes(app: App) -> Finding:
 
 
 def _vectors(db: Database) -> Finding:
-    """Whether all passages have vectors."""
     current, filling = vectors.current(db), vectors.being_filled(db)
     if current is None:
         return Finding("vectors", True, "none yet")

@@ -94,5 +94,4 @@ def parse(text: str, default: datetime) -> datetime:
 
 
 def is_shown(moment: datetime) -> bool:
-    """Whether a time is in the range of times that are shown."""
     return EARLIEST.year < moment.year < LATEST.year or EARLIEST <= moment <= LATEST

@@ -106,7 +106,6 @@ def _encode_spans(spans: tuple[tuple[str, int, str], ...]) -> str:
 
 
 def decode_parts(text: str, encoded: str) -> tuple[Part, ...]:
-    """The parts of a text."""
     parts, start = [], 0
     for origin, length, *name in json.loads(encoded):
         parts.append(Part(text[start : start + length], origin, *name))

@@ -121,7 +121,6 @@ def _opened() -> Iterator[int]:
 
 
 def _pressed(terminal: int, question: str) -> str:
-    """What was typed at once after the question was drawn."""
     discard_typed(terminal)
     _write(terminal, question)
     return _read(terminal)

@@ -99,7 +99,6 @@ def clean(text: str) -> str:
 
 
 def clean_value(value: Any) -> Any:
-    """A JSON value with all its texts cleaned."""
     return map_texts(value, clean)
 
 
@@ -239,12 +238,10 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 
 def with_full_stop(sentence: str) -> str:
-    """The sentence with a full stop, unless it ends with punctuation."""
     return sentence if _ENDED.search(sentence) else f"{sentence}."
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, case folded."""
     return _WORD.findall(text.casefold())
 
 

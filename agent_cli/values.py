@@ -75,7 +75,6 @@ def _hash(self: Any) -> int:
 
 @cache
 def _comparison_key(cls: Any) -> Callable[[Any], Any]:
-    """The function that returns a value's compared fields."""
     names = [each.name for each in fields(cls) if each.compare]
     return attrgetter(*names) if names else lambda _: ()
 
@@ -95,7 +94,6 @@ def _init_on_first_use(cls: Any) -> Callable[..., None]:
 
 
 def _make_init(cls: Any) -> Callable[..., None]:
-    """The class's `__init__`, as dataclass would generate it."""
     names: dict[str, Any] = {"_made": MISSING}
     parameters, keyword_only, body = ["self"], ["*"], [" pass"]
     for each in fields(cls):

@@ -120,7 +120,6 @@ def _shortened(line: str, longest: int) -> str:
 
 
 def parse(stored: str) -> Opening:
-    """The opening from its stored text."""
     lines = [text.unfenced(line) for line in stored.split("\n") if line not in ("", _BEGIN, _EARLIER, END)]
     at = next((n for n, line in enumerate(lines) if line.startswith(_PREVIOUS)), len(lines))
     return Opening(tuple(lines[:at]), "".join(lines[at : at + 1]), tuple(lines[at + 1 :]))

@@ -100,7 +100,6 @@ class Draft:
 
 
 def handles(texts: Iterable[str]) -> frozenset[str]:
-    """The handles that occur in these texts."""
     return frozenset(found for text in texts for found in _HANDLE.findall(text))
 
 

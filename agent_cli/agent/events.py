@@ -166,7 +166,6 @@ class Transcript:
 
     @property
     def used(self) -> list[JsonObject]:
-        """The memories recalled for the question."""
         return _used(self._context.db, self._message, scores=self._scores) if self.question else []
 
     @property

@@ -237,7 +237,6 @@ def _before_asking(
 
 
 def tool_context(app: App, db: Database, session: int) -> ToolContext:
-    """The context of the loop and the tools for a turn in this session."""
     folders = tuple(Path(folder).expanduser().resolve() for folder in app.config.folders)
     return ToolContext(
         db,

@@ -43,8 +43,6 @@ _LEAST_EXCHANGES = 2  # fewer, without a tool call, hold no procedure
 
 @frozen
 class LearningTask:
-    """What is learned from a conversation, and how."""
-
     no_model_error: str  # the job's error while no model answers
     unreadable_event: str  # the kind of event that records an answer which could not be parsed
     characters: int  # read at a time: a small model misses half of more
@@ -55,7 +53,6 @@ class LearningTask:
 
 
 def learn_facts(context: JobContext, job: jobs.Job) -> Effect:
-    """Read new messages of a session for facts, and propose them."""
     return _learn(context, job, _FACTS) if context.learns else lambda: None
 
 

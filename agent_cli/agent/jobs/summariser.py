@@ -43,7 +43,6 @@ def session_words(context: JobContext, session: int) -> tuple[Iterator[str], str
 
 
 def summarise(context: JobContext, job: jobs.Job) -> Effect:
-    """Write the summary of a closed session."""
     db, session = context.db, ids.number("session", job.subject)
 
     def state() -> tuple[str | None, int]:
@@ -67,7 +66,6 @@ def summarise(context: JobContext, job: jobs.Job) -> Effect:
 
 
 def summarise_period(context: JobContext, job: jobs.Job) -> Effect:
-    """Write the summary of a period from its current sources."""
     db = context.db
     owner, period = period_summaries.parse_subject(job.subject)
     pause = period_summaries.time_to_wait(db, owner, period, context.time())

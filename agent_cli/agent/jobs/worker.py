@@ -103,7 +103,6 @@ def update_index(context: JobContext, job: jobs.Job) -> Effect:
 
 
 def repair_index(context: JobContext, job: jobs.Job) -> Effect:
-    """Rebuild a damaged index."""
     if job.subject != "vectors":
         word_tables.repair(context.db, job.subject)
         return lambda: None
