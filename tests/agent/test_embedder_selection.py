@@ -1,6 +1,7 @@
 """Search by meaning: whose vectors a file has, and that a switch of embedders loses nothing."""
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import count, cycle
 
@@ -62,10 +63,8 @@ def test_with_a_server_its_model_is_chosen_with_its_prefixes(db, server):
     filled(selection, db)
     selection.query_embedder(db).embed_query("Where is the tea?")
 
-    assert [(each.prefix, each.text) for each in server.embedded] == [
-        ("document", "search_document: Tea in the garden"),
-        ("query", "search_query: Where is the tea?"),
-    ]
+    sent = ["search_document: Tea in the garden", "search_query: Where is the tea?"]
+    assert [(each.prefix, each.text) for each in server.embedded] == list(zip(("document", "query"), sent, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -107,10 +106,8 @@ def test_the_report_says_what_is_used_and_what_would_find_more(db, server):
     pull = nowhere.pull_command("embeddinggemma")
     assert selection.report(db) == ("wordllama, in this process", f"{pull} finds more" if pull else "")
     filled(selection, db)
-    assert ours(engine_of(server), "auto").report(db) == (
-        "wordllama, in this process",
-        f"agent index rebuild --embedder {name} uses nomic-embed-text:latest, which finds more",
-    )
+    better = f"agent index rebuild --embedder {name} uses nomic-embed-text:latest, which finds more"
+    assert ours(engine_of(server), "auto").report(db) == ("wordllama, in this process", better)
     switched = ours(engine_of(server), "auto")
     switched.switch(db, name)
     list(switched.fill(db))
@@ -203,20 +200,15 @@ def test_a_switch_in_the_middle_of_a_search_loses_nothing(db, server, first):
 
 
 def test_two_that_choose_at_once_choose_one(db):
-    threads = [threading.Thread(target=lambda: _fill_beside(db)) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    def fill_beside(_):
+        with closing(db.another_connection()) as other:
+            filled(ours(), other)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(fill_beside, range(4)))
 
     assert db.value("select value from meta where key = 'vector sets'") == "1"
     assert vectors.count(db, vectors.current(db)) == 3
-
-
-def _fill_beside(db):
-    other = db.another_connection()
-    filled(ours(), other)
-    other.close()
 
 
 def test_the_vectors_of_an_erased_passage_are_gone(db):

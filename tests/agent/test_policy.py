@@ -83,45 +83,21 @@ def test_the_most_specific_rule_counts_and_of_several_patterns_the_strictest(con
     assert policy.decide(read_file, configured, arguments, arguments) == decided
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "~/secret/key",
-        "~/work/../secret/key",
-        "~/work/link/key",
-        "~/SECRET/key",
-        "secret/key",
-        "~/secret",
-        "~/desk/link/k",
-        "~//secret/./key",
-    ],
-)
-def test_no_path_slips_past_what_is_denied(home, monkeypatch, path):
+def test_no_path_slips_past_what_is_denied(home, monkeypatch):
     monkeypatch.chdir(home)
-    assert ruled({"read_file path=~/secret/*": "deny"}, path=path) == "deny"
+    below = "~/secret/key ~/work/../secret/key ~/work/link/key ~/SECRET/key secret/key ~/secret ~/desk/link/k"
+    for path in (*below.split(), "~//secret/./key"):
+        assert ruled({"read_file path=~/secret/*": "deny"}, path=path) == "deny", path
 
 
-@pytest.mark.parametrize(
-    ("path", "ruling"),
-    [
-        ("~/work/a", "allow"),
-        ("~/work", "allow"),
-        ("~/work/deep/../a", "allow"),
-        ("~/desk/a", "allow"),
-        ("~/work/../secret/key", "deny"),
-        ("~/work/link/key", "deny"),
-        ("~/WORK/a", "deny"),
-        ("/etc/passwd", "deny"),
-    ],
-)
-def test_only_what_really_lies_in_a_folder_is_allowed_by_it(home, path, ruling):
-    assert ruled({"read_file": "deny", "read_file path=~/work/*": "allow"}, path=path) == ruling
-    assert ruled({"read_file": "deny", "read_file path=~/desk/*": "allow"}, path=path) == ruling
-
-
-def test_a_rule_that_asks_where_all_is_denied_counts_only_where_it_really_fits(home):
-    configured = {"read_file": "deny", "read_file path=~/work/*": "ask"}
-    assert (ruled(configured, path="~/work/a"), ruled(configured, path="~/work/../secret/key")) == ("ask", "deny")
+def test_only_what_really_lies_in_a_folder_is_allowed_by_it(home, monkeypatch):
+    monkeypatch.chdir(home)
+    inside = ["~/work/a", "~/work", "~/work/deep/../a", "~/desk/a"]
+    outside = ["~/work/../secret/key", "~/work/link/key", "~/WORK/a", "/etc/passwd", "x/~/work/a"]
+    for path in (*inside, *outside):
+        for folder, wanted in (("work", "allow"), ("desk", "allow"), ("work", "ask")):
+            configured = {"read_file": "deny", f"read_file path=~/{folder}/*": wanted}
+            assert ruled(configured, path=path) == (wanted if path in inside else "deny"), (path, folder)
 
 
 def test_a_left_out_argument_is_what_the_tool_takes_instead():
@@ -181,14 +157,8 @@ TOOLS = {"read_file": read_file}
 
 def test_the_person_is_shown_where_a_path_really_leads(context, home):
     asked = []
-    assistant = agent(
-        calls(("read_file", {"path": "~/work/link/key"})),
-        "Done.",
-        tools=TOOLS,
-        rules={"read_file": "ask"},
-        approve=lambda call: asked.append(call) or True,
-    )
-    run(assistant, context)
+    call, approve = calls(("read_file", {"path": "~/work/link/key"})), lambda call: asked.append(call) or True
+    run(agent(call, "Done.", tools=TOOLS, rules={"read_file": "ask"}, approve=approve), context)
 
     real = {"path": str(home / "secret" / "key")}
     assert asked == [ToolCall("call_1", "read_file", {"path": "~/work/link/key"}, real)]
@@ -213,19 +183,13 @@ def test_without_a_person_nothing_is_asked_and_that_is_said(context):
         Noticed("the model wanted to call save_note; that needs your yes, so it was refused here"),
         ToolFinished(call, ToolResult("refused: nobody can be asked here", failed=True, refused=True)),
     ]
-    assert [(each["kind"], each["actor"]) for each in events.listing(context.db, 9, ["call"])] == [
-        ("call refused", "program")
-    ]
+    [ruled] = events.listing(context.db, 9, ["call"])
+    assert (ruled["kind"], ruled["actor"]) == ("call refused", "program")
 
 
 def test_what_a_yes_for_the_session_allowed_is_still_denied_by_a_rule(context):
-    assistant = agent(
-        calls(("save_note", {"text": "x"}), ("save_note", {"text": "the password"})),
-        "Done.",
-        rules={"save_note text=*password*": "deny"},
-        approve=lambda call: True,
-    )
-    run(assistant, context)
+    saving = calls(("save_note", {"text": "x"}), ("save_note", {"text": "the password"}))
+    run(agent(saving, "Done.", rules={"save_note text=*password*": "deny"}), context)
 
     assert context.db.rows("select text from note") == [("x",)]
     configured = [
@@ -234,11 +198,6 @@ def test_what_a_yes_for_the_session_allowed_is_still_denied_by_a_rule(context):
         if each["subject"] == "save_note"
     ]
     assert configured == [("call refused by rule", "program"), ("call allowed", "person")]
-
-
-def test_an_argument_with_other_words_in_front_of_the_folder_is_no_path_in_it(home, monkeypatch):
-    monkeypatch.chdir(home)
-    assert ruled({"read_file": "deny", "read_file path=~/work/*": "allow"}, path="x/~/work/a") == "deny"
 
 
 def made(name="read", id="1", **arguments):
