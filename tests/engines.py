@@ -58,6 +58,7 @@ OLLAMA_ALONE = {
     "e2e/test_hostile_tools.py::*": "drawing of what a tool gave",
     "e2e/test_incognito.py::*": "what is not kept",
     "e2e/test_input.py::*": "what is read of the input",
+    "e2e/test_learning.py::test_each_sentence_*": "what is kept without a model",
     "e2e/test_learning.py::test_remember_that_at_*": "what is kept without a model",
     "e2e/test_learning.py::test_remember_that_in_*": "what is kept without a model",
     "e2e/test_learning.py::test_remember_that_through_*": "what is kept without a model",

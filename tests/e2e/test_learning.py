@@ -156,3 +156,16 @@ def test_what_was_pasted_is_not_kept_until_remember_is_typed(talks, terminal):
     assert talks.rows(FACTS) == []
     shell.wait_prompt().enter("/remember").wait("kept f1: “I am the king”").wait_prompt()
     assert talks.rows(FACTS) == [("I am the king", "accepted", "pasted", "pasted", "I am the king")]
+
+
+def test_each_sentence_that_asks_to_remember_gets_its_line(talks, terminal):
+    shell = terminal().wait_prompt().enter("Can you remember that I drink no coffee?")
+    shell.wait("kept f1 “I drink no coffee” (/undo f1 takes it back)").wait_prompt()
+    shell.enter("forget that I drink no coffee")
+    shell.wait("nothing was forgotten yet: /forget f1 erases “I drink no coffee”, and asks first").wait_prompt()
+    shell.enter("Remember to buy milk").wait("/remind buy milk makes it a task")
+    shell.wait_for_line("❯ /remind buy milk").type("\r").wait_prompt()
+    shell.enter("/remember do you like cheese?").wait(
+        "“do you like cheese?” is a question: /remember takes a statement"
+    )
+    assert [row[0] for row in talks.rows(FACTS)] == ["I drink no coffee"]
