@@ -55,7 +55,7 @@ def test_a_question_brings_the_line_of_a_file_to_the_model_and_out_again(program
     assert (folder / "router.md").exists()
 
 
-FILES = 160
+FILES = 80
 
 
 def test_a_question_reads_a_file_again_that_has_changed_since(program, server):
