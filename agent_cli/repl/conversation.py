@@ -145,7 +145,8 @@ class Conversation:
         another process has it open."""
         if self.session is None or self.id is None:
             raise UsageError("nothing has been said in this session yet")
-        return self._reopen(self.id).id
+        app = self.app
+        return sessions.reopen(app.db, self.id, app.scope.owner, app.time(), app.terminal).id
 
     def take_back(self, since: int) -> tuple[list[Fact], list[Task]]:
         """Take back a message of the session and all after it. Returns the facts learned from them, which stay, and the
@@ -198,11 +199,12 @@ class Conversation:
 
     def resume(self, session: Session) -> None:
         """Go on with an earlier session. Raises UsageError while another process has it open."""
-        reopened = self._reopen(session.id)
+        app = self.app
+        reopened = sessions.reopen(app.db, session.id, app.scope.owner, app.time(), app.terminal)
         if self.id is not None and self.id != reopened.id:
             self.leave()
         self.id = reopened.id
-        closing.recover(self.app.db, reopened.id, self.app.scope, self.app.time)
+        closing.recover(app.db, reopened.id, app.scope, app.time)
 
     def unfinished(self) -> Work | None:
         """Work that asks again what nobody answered before the program ended, and finishes the turn; mostly None."""
@@ -263,9 +265,6 @@ class Conversation:
                 yield Noticed(line)
 
         return work
-
-    def _reopen(self, id: int) -> Session:
-        return sessions.reopen(self.app.db, id, self.app.scope.owner, self.app.time(), self.app.terminal)
 
     def _reset(self) -> None:
         self.id = None

@@ -13,6 +13,7 @@ from dataclasses import fields
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app_or_none, in_terminal
@@ -116,9 +117,7 @@ class PromptHistory(History):
 class _PromptSession(PromptSession[str]):
     """Indents the lines after the first without making the prompt anew for each: a third of the time of a key."""
 
-    def _get_line_prefix(
-        self, line_number: int, wrap_count: int, get_prompt_text_2: Callable[[], StyleAndTextTuples]
-    ) -> StyleAndTextTuples:
+    def _get_line_prefix(self, line_number: int, wrap_count: int, get_prompt_text_2: Any) -> StyleAndTextTuples:
         first = line_number == wrap_count == 0
         return super()._get_line_prefix(line_number, wrap_count, get_prompt_text_2) if first else [("", _INDENT)]
 

@@ -228,10 +228,9 @@ class Shell:
         try:
             parts = prompt_input.attach(parts)
         except UsageError as error:
-            self._say(str(error), FAILED)
+            self._say(str(error), role=FAILED)
             return line
-        if files := prompt_input.summary(parts):
-            self._say(files)
+        self._say(prompt_input.summary(parts))
         await self._work(self._conversation.turn(parts))
         to_do = [each.statement for each in capture.requests(parts) if each.kind == "to do" and each.trust == "typed"]
         return f"/remind {one_line(to_do[0], 200)}" if to_do and self._app.keeps else ""
@@ -248,7 +247,7 @@ class Shell:
                 message = await asyncio.to_thread(offer.check) or message
             case errors.ModelUnavailable() if error.absent and offer.absence_known():
                 message = _STILL_ABSENT
-        self._say(message, FAILED)
+        self._say(message, role=FAILED)
         return line if isinstance(error, StoreError) and not self._stored else ""
 
     async def _prepare(self) -> None:
@@ -271,8 +270,7 @@ class Shell:
             if not self._app.keeps or not self._prompt.application.is_running:  # a review or a question is on screen
                 continue
             with suppress(StoreError):  # the next command reports what is wrong with the file
-                for line in [*self._notices.news(), *self._reminders.due_lines()]:
-                    self._say(line)
+                self._say(*self._notices.news(), *self._reminders.due_lines())
 
     async def _work(self, work: Work) -> None:
         """Draw the events of the work until it ends; Ctrl-C and Esc stop it."""
@@ -338,14 +336,12 @@ class Shell:
             return
         if session:
             self._show_resumed(session)
-        for line in [] if session else greeting.opening(self._app):
-            self._say(line)
+        else:
+            self._say(*greeting.opening(self._app))
         with suppress(StoreBusy):  # it is said at the next start instead
-            for line in review.start_notices(self._app.memory):
-                self._say(line)
+            self._say(*review.start_notices(self._app.memory))
         with suppress(StoreError):  # they appear above the prompt later
-            for line in self._reminders.start_lines():
-                self._say(line)
+            self._say(*self._reminders.start_lines())
 
     def _show_resumed(self, session: Session) -> None:
         self._say(greeting.resumed(self._app, session))
@@ -369,9 +365,9 @@ class Shell:
             self._say(f"resume: agent -r {session.handle}")
         background.start(self._app)  # also when /close has ended the session before
 
-    def _say(self, text: str, role: LineRole | None = None) -> None:
-        """Print what the program says; nothing when it is empty."""
-        if text:
+    def _say(self, *texts: str, role: LineRole | None = None) -> None:
+        """Print what the program says; nothing of a text that is empty."""
+        for text in filter(None, texts):
             _print(f"{reply_lines.announced(text, self.display, role)}\n")
 
 

@@ -96,19 +96,6 @@ def test_the_ctrl_c_that_stopped_an_answer_is_not_the_first_of_two(talked, serve
     assert shell.ended() == 0
 
 
-def test_keys_typed_during_an_answer_wait_for_the_prompt(talked, server, terminal):
-    answer = pause(server, "one two and", "three four five six seven eight nine ten. That is all.")
-    shell = terminal().wait_prompt().enter("count").wait("one two").type("and then?").wait("❯ and then?")
-    answer.set()
-    shell.wait("That is all.").wait_for_line("❯ and then?")
-    assert "one two and three four five six seven eight nine ten. That is all." in shell.text, (
-        "nothing was echoed into it"
-    )
-    server.play(script.reply("Eleven."))
-    shell.type(ENTER).wait("Eleven.")
-    assert asked(server) == ["count", "and then?"]
-
-
 def test_two_lines_typed_during_an_answer_are_two_messages(talked, server, terminal):
     answer = pause(server, "one two and", "three.")
     server.play(script.reply("Eleven."), script.reply("Twelve."))

@@ -2,7 +2,6 @@
 
 import io
 import threading
-from itertools import pairwise
 
 import pytest
 
@@ -146,15 +145,6 @@ def test_a_wait_is_never_wider_than_the_window_and_what_is_short_is_not_told():
     out.wait("…")
     spinner.hide()
     assert out.getvalue() == f"\r\x1b[K{'你好' * 4}你…\r\x1b[K"
-
-
-def test_seconds_are_counted():
-    out = Line()
-    spinner = Spinner(out, lambda: 80)
-    spinner.show(lambda: "thinking")
-    out.wait("thinking … 1 s")
-    spinner.hide()
-    assert all(a != b for a, b in pairwise(out.getvalue().split("\r\x1b[K")[1:])), "drawn only when it changes"
 
 
 def test_a_person_sees_that_the_model_is_loaded_first_and_then_only_the_answer(program, server, terminal):
