@@ -48,21 +48,16 @@ def test_of_many_details_only_whole_ones_are_carried_over(context):
     assert {each.endswith("/archive") for each in lifted.split("; ")} == {True}
 
 
-def test_a_question_that_got_no_answer_is_marked(context):
+def test_a_question_that_got_no_answer_or_whose_tools_ran_when_the_program_was_killed_is_marked(context):
     asked(context, "First?")
     replied(context, "One.")
     asked(context, "Second?")
-
     assert carried(context).messages == ("person: First?", "you: One.", "person: Second? [got no answer]")
 
-
-def test_a_question_whose_tools_ran_when_the_program_was_killed_is_marked(context):
-    asked(context, "First?")
     call = ToolCall("1", "search_notes", {"query": "x"})
     replied(context, "", calls=(call,))
     log.add_tool_result(context.db, context.session, HERE, call, ToolResult("no note has these words"), NOON)
-
-    assert carried(context).messages == ("person: First? [got no answer]",)
+    assert carried(context).messages == ("person: First?", "you: One.", "person: Second? [got no answer]")
 
 
 def test_an_answer_that_the_program_did_not_live_to_finish_is_marked(context):

@@ -32,42 +32,41 @@ def kept(db):
     return db.rows("select statement, state from fact order by id")
 
 
-def test_what_is_typed_is_kept_and_said(lines, db):
+def test_what_is_typed_is_kept_and_anything_else_waits_or_is_not_kept_and_each_is_said(lines, db):
     assert lines("Please remember my wife's name is Eva") == [
         "kept f1 “my wife's name is Eva” (/undo f1 takes it back)"
     ]
-    assert kept(db) == [("my wife's name is Eva", "accepted")]
-
-
-def test_what_nobody_typed_at_a_prompt_waits_and_says_where(lines, db):
-    assert lines("notier dir, dass ich auf Ebene 3 parke", SHELL) == [
-        "f1 waits for your yes: “ich parke auf Ebene 3” (agent facts review)"
+    parks = "f2 waits for your yes: “ich parke auf Ebene 3” (agent facts review)"
+    assert lines("notier dir, dass ich auf Ebene 3 parke", SHELL) == [parks]
+    pasted = "not kept, because it was pasted: “I am the king”; /remember keeps it"
+    assert lines("remember that I am the king", origin="pasted") == [pasted]
+    tabs = "kept f3 “we use tabs” for this project (/undo f3 takes it back)"
+    assert lines("Remember for this project that we use tabs") == [tabs]
+    assert kept(db) == [
+        ("my wife's name is Eva", "accepted"),
+        ("ich parke auf Ebene 3", "pending"),
+        ("we use tabs", "accepted"),
     ]
-    assert kept(db) == [("ich parke auf Ebene 3", "pending")]
+    assert db.rows("select place from fact") == [("",), ("",), (HERE.place,)]
 
 
-@pytest.mark.parametrize(
-    ("said", "at_prompt", "in_a_shell"),
-    [
-        (
-            "Remember to buy milk",
-            "“buy milk” is something to do, not a fact: /remind buy milk makes it a task",
-            "“buy milk” is something to do, not a fact: agent remind buy milk makes it a task",
-        ),
-        (
-            "don't forget my birthday",
-            "nothing was kept of “my birthday”: write a statement, as in /remember I live in Graz",
-            "nothing was kept of “my birthday”: write a statement, as in agent facts add I live in Graz",
-        ),
-        (
-            "forget that I drink no coffee",
-            "nothing was forgotten yet: /forget drink coffee shows what it would erase, and asks",
-            "nothing was forgotten yet: agent forget drink coffee shows what it would erase, and asks",
-        ),
-    ],
-)
-def test_what_cannot_be_kept_is_answered_with_what_to_type(lines, db, said, at_prompt, in_a_shell):
-    assert (lines(said), lines(said, SHELL)) == ([at_prompt], [in_a_shell])
+UNCLEAR, WRITE, ERASES = "nothing was kept", "write a statement, as in", "shows what it would erase, and asks"
+TO_TYPE = {  # said: the line, with the command at the prompt and in a shell
+    "Remember to buy milk": (
+        "“buy milk” is something to do, not a fact: {} buy milk makes it a task",
+        "remind",
+        "remind",
+    ),
+    "don't forget my birthday": (f"{UNCLEAR} of “my birthday”: {WRITE} {{}} I live in Graz", "remember", "facts add"),
+    "forget that I drink no coffee": (f"nothing was forgotten yet: {{}} drink coffee {ERASES}", "forget", "forget"),
+}
+
+
+@pytest.mark.parametrize("said", TO_TYPE)
+def test_what_cannot_be_kept_is_answered_with_what_to_type(lines, db, said):
+    line, at_prompt, in_a_shell = TO_TYPE[said]
+    assert lines(said) == [line.format(f"/{at_prompt}")]
+    assert lines(said, SHELL) == [line.format(f"agent {in_a_shell}")]
     assert kept(db) == []
 
 
@@ -89,13 +88,6 @@ def test_a_fact_that_is_no_longer_true_is_not_the_one_to_forget(lines, db):
     known = adoption.add(memory_of(db), Claim("I drink no coffee", "typed")).fact
     adoption.end(memory_of(db), known)
     assert "/forget drink coffee" in lines("forget that I drink no coffee")[0]
-
-
-def test_what_was_pasted_is_not_kept_and_says_what_keeps_it(lines, db):
-    assert lines("remember that I am the king", origin="pasted") == [
-        "not kept, because it was pasted: “I am the king”; /remember keeps it"
-    ]
-    assert kept(db) == []
 
 
 def test_of_many_sentences_in_a_file_the_first_are_named_and_the_others_counted(lines, db):
@@ -125,10 +117,3 @@ def test_a_wish_for_all_answers_waits_and_one_to_be_remembered_is_kept(lines, db
     assert lines("From now on answer in German.") == ["f1 waits for your yes: “From now on answer in German” (/review)"]
     assert lines("Remember to always answer briefly") == ["kept f2 “always answer briefly” (/undo f2 takes it back)"]
     assert kept(db) == [("From now on answer in German", "pending"), ("always answer briefly", "accepted")]
-
-
-def test_what_is_for_one_project_is_kept_for_that_alone(lines, db):
-    assert lines("Remember for this project that we use tabs") == [
-        "kept f1 “we use tabs” for this project (/undo f1 takes it back)"
-    ]
-    assert db.rows("select statement, place from fact") == [("we use tabs", HERE.place)]

@@ -39,24 +39,21 @@ def nowhere():
         yield f"127.0.0.1:{taken.getsockname()[1]}"
 
 
-def test_only_model_is_used_without_a_word():
-    assert auto(NEW, EMBEDDER, REMOTE) == ("qwen3:8b", "")
+CHOSEN = "using qwen3:8b; -m or /model chooses another"
 
 
-def test_newest_of_several_is_used_and_named():
-    assert auto(OLD, NEW, EMBEDDER) == ("qwen3:8b", "using qwen3:8b; -m or /model chooses another")
-
-
-def test_default_model_is_used_again_without_a_word():
-    assert auto(OLD, NEW, default="Llama3.2:3B") == ("llama3.2:3b", "")
-
-
-def test_default_model_that_is_gone_is_not_missed():
-    assert auto(OLD, NEW, default="gone:1b") == ("qwen3:8b", "using qwen3:8b; -m or /model chooses another")
-
-
-def test_default_model_that_cannot_chat_is_not_used():
-    assert auto(NEW, EMBEDDER, default="nomic-embed-text") == ("qwen3:8b", "")
+@for_each(
+    ("models", "default", "used"),
+    [
+        ((NEW, EMBEDDER, REMOTE), "", ("qwen3:8b", "")),  # the only one, without a word
+        ((OLD, NEW, EMBEDDER), "", ("qwen3:8b", CHOSEN)),
+        ((OLD, NEW), "Llama3.2:3B", ("llama3.2:3b", "")),
+        ((OLD, NEW), "gone:1b", ("qwen3:8b", CHOSEN)),
+        ((NEW, EMBEDDER), "nomic-embed-text", ("qwen3:8b", "")),  # it cannot chat
+    ],
+)
+def test_the_default_model_is_used_else_the_newest_that_can_chat_which_is_named(models, default, used):
+    assert auto(*models, default=default) == used
 
 
 @for_each("name", ["nomic-embed-text", "all-minilm:22m", "bge-m3", "mxbai-embed-large", "my-bert"])
@@ -78,9 +75,8 @@ def test_without_a_server_memory_answers_and_it_is_said(nowhere):
     found = [("m1", "1 Jan 2026", "Friday")]
     start = time.monotonic()
 
-    model, notice = chat_model(
-        "auto", OllamaEngine(nowhere, ChatSettings(4096)), search=lambda question, limit: ("known", found)
-    )
+    engine = OllamaEngine(nowhere, ChatSettings(4096))
+    model, notice = chat_model("auto", engine, search=lambda question, limit: ("known", found))
 
     assert time.monotonic() - start < 3  # one, and what a busy machine adds
     assert isinstance(model, OfflineModel)
@@ -128,10 +124,9 @@ def test_offline_and_scripts_are_chosen_by_name(tmp_path):
 
 
 def test_missing_script_and_bad_host_are_wrong_settings():
-    with pytest.raises(ConfigError):
-        chat_model("scripted:nowhere.toml", OllamaEngine(""))
-    with pytest.raises(ConfigError):
-        chat_model("auto", OllamaEngine("localhost:port", ChatSettings(4096)))
+    for name, host in (("scripted:nowhere.toml", ""), ("auto", "localhost:port")):
+        with pytest.raises(ConfigError):
+            chat_model(name, OllamaEngine(host, ChatSettings(4096)))
 
 
 def test_model_without_a_date_is_the_oldest():
@@ -141,11 +136,8 @@ def test_model_without_a_date_is_the_oldest():
 
 def test_a_server_that_goes_away_leaves_memory_to_answer():
     with OllamaServer(models=[NEW]) as server:
-        model, _ = chat_model(
-            "auto",
-            OllamaEngine(server.host, ChatSettings(4096)),
-            search=lambda question, limit: ("known", [("n1", "2 Jan", "tea")]),
-        )
+        found = "known", [("n1", "2 Jan", "tea")]
+        model, _ = chat_model("auto", OllamaEngine(server.host, ChatSettings(4096)), search=lambda *_: found)
 
     chunks = list(model.reply(HELLO))
 
