@@ -135,23 +135,13 @@ def test_a_rebuilt_graph_is_the_same(db):
 
 
 def test_the_tree_tells_what_somebody_has_to_do_with(db):
-    learn(db, "Anna is my sister")
-    learn(db, "Anna lives in Graz")
-    learn(db, "Tom lives in Graz")
-    learn(db, "Tom is allergic to walnuts")
+    for each in ("Anna is my sister", "Anna lives in Graz", "Tom lives in Graz", "Tom is allergic to walnuts"):
+        learn(db, each)
 
-    assert graph.outline(db, "person", "anna", 3) == [
-        (0, "Anna"),
-        (1, "sister of you (f1)"),
-        (1, "lives_in: Graz (f2)"),
-        (2, "lives_in of Tom (f3)"),
-        (3, "allergic_to: walnuts (f4)"),
-    ]
-    assert graph.outline(db, "person", "anna", 1) == [
-        (0, "Anna"),
-        (1, "sister of you (f1)"),
-        (1, "lives_in: Graz (f2)"),
-    ]
+    anna = [(0, "Anna"), (1, "sister of you (f1)"), (1, "lives_in: Graz (f2)")]
+    further = [(2, "lives_in of Tom (f3)"), (3, "allergic_to: walnuts (f4)")]
+    assert graph.outline(db, "person", "anna", 3) == [*anna, *further]
+    assert graph.outline(db, "person", "anna", 1) == anna
     assert graph.outline(db, "person", "me", 1) == [(0, "you"), (1, "sister: Anna (f1)")]
     assert graph.outline(db, "person", "nobody", 3) == []
     assert graph.outline(db, "person", None, 1)[:3] == [(0, "Anna: 2 facts"), (0, "Graz: 2 facts"), (0, "Tom: 2 facts")]

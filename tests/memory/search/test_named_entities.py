@@ -125,46 +125,35 @@ def test_a_name_that_is_a_common_word_counts_only_where_it_is_a_name(db, session
 
 
 def test_of_two_people_with_one_name_both_are_brought_and_the_relation_tells_them_apart(db):
-    for each in (
-        "Anna Huber is my sister",
-        "Anna Berger is my colleague",
-        "Anna Huber is allergic to nuts",
-        "Anna Berger is allergic to eggs",
-        "Anna is allergic to milk",
-    ):
+    sister, colleague, either = (f"Anna{name} is allergic to nuts" for name in (" Huber", " Berger", ""))
+    for each in ("Anna Huber is my sister", "Anna Berger is my colleague", sister, colleague, either):
         learn(db, each)
 
-    assert {each for each in recalled(db, "What should I cook for Anna?")[1] if "allergic" in each} == {
-        "Anna Huber is allergic to nuts",
-        "Anna Berger is allergic to eggs",
-        "Anna is allergic to milk",
-    }
-    assert {each for each in recalled(db, "What should I cook for my sister?")[1] if "allergic" in each} == {
-        "Anna Huber is allergic to nuts",
-        "Anna is allergic to milk",  # which Anna was not said
-    }
+    def allergic(question):
+        return {each for each in recalled(db, question)[1] if "allergic" in each}
+
+    assert allergic("What should I cook for Anna?") == {sister, colleague, either}
+    assert allergic("What should I cook for my sister?") == {sister, either}  # which Anna was not said
 
 
 def test_what_somebody_has_to_do_with_comes_after_what_is_known_of_them_and_no_further(db):
-    for each in (
+    known = [
         "My sister is called Anna",
         "Anna is married to Paul",
         "Paul works at Siemens",
-        "Siemens answers at siemens.example",
-    ):
+        "Siemens answers at a.example",
+    ]
+    for each in known:
         learn(db, each)
 
-    assert recalled(db, "What about Anna?")[1] == [
-        "Anna is married to Paul",
-        "My sister is called Anna",
-        "Paul works at Siemens",
-    ]
+    assert recalled(db, "What about Anna?")[1] == [known[1], known[0], known[2]]
 
 
-def test_of_many_facts_the_one_that_answers_comes_first_however_old(db):
+def test_of_many_facts_the_one_that_answers_comes_first_however_old(db, monkeypatch):
+    monkeypatch.setattr(graph, "_FACTS_PER_NAME", 25)
     learn(db, "My sister is called Anna")
     learn(db, "Anna is allergic to nuts")
-    for number in range(250):
+    for number in range(30):
         learn(db, f"Anna likes tea number {number}")
 
     assert recalled(db, "Which allergy does my sister have?")[1][0] == "Anna is allergic to nuts"
