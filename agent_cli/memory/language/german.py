@@ -1,6 +1,5 @@
-"""The German of the rules: regular expressions in lower case, matched without regard to case.
-
-What English has and German has not, such as short names of days ("so" is a word), is left out."""
+"""The German of the rules: regular expressions in lower case, matched without regard to case. english.py says what each
+is for; what German has not, such as short names of days ("so" is a word), is left out."""
 
 STOP_WORDS = """aber alle als also am an auch auf aus bei bin bis bist da damit dann das dass dein deine dem den der des
     dich die dir doch dort du durch ein eine einem einen einer eines er es euch euer für gegen habe haben hast hat hatte
@@ -75,7 +74,6 @@ ABOUT_PEOPLE = rf"""\b(?:ich|mir|mich|wir|uns|(?:mein|unser|sein|ihr)(?:e[nmrs]?
     |trinkt|studiert|fährt|spielt|kommt|hat|hatte|möchte|will|sagt|sagte) (?:sie\b|{_PERSON})|\b(?:ist
     |war) {_PERSON} (?:am|im|in|bei|auf|nach|schon|noch|gerade)\b|(?:wer|wie alt) ist {_PERSON}"""
 POSSESSIVE = r"(?:mein|unser)(?:e[nmrs]?)?"
-# Relations to the person; behind a colon stands the predicate, where it is another word.
 KIN = """frau:wife mann:husband ehefrau:wife ehemann:husband partner:partner partnerin:partner lebensgefährtin:partner
     lebensgefährte:partner freundin:girlfriend freund:boyfriend schwester:sister bruder:brother mutter:mother
     vater:father sohn:son tochter:daughter onkel:uncle tante:aunt cousin:cousin cousine:cousin nichte:niece neffe:nephew
@@ -103,7 +101,6 @@ EVERYDAY = r"""(?:wohn|leb|arbeit|mach|brauch|heiss|lieb|mag|moecht|mocht|find|g
     |datei|nachricht|liste|nummer|adresse|telefon|geburtstag|name)(?:e|en|er|ern|s|es|n|nen)?|(?:mein|dein|sein|ihr
     |unser|euer|eur)(?:e|er|es|en|em)?"""
 
-# Dates: the names in the order of the calendar, and the words around a date that say how it counts.
 MONTHS = "januar|jänner februar|feber märz april mai juni juli august september oktober november dezember"
 DAYS = "montag dienstag mittwoch donnerstag freitag samstag|sonnabend sonntag"
 TIME_UNITS = "sekunden? minuten? stunden?|std tag(?:en?)? wochen? monat(?:en?)? jahr(?:en?)?"
@@ -126,7 +123,6 @@ PAST_TIME = r"""(?:vor)?gestern|(?:letzte|vorige|vergangene)[nrs]? (?:nacht|woch
     |ein paar) (?:minute|stunde|tag|woche|monat|jahr)e?n?"""
 TIME_AS_TOPIC = r"""\b(?:über|von|vom|seit|für|wie|als|nach|mit|zu|zum)(?:\s+(?:der|den|die|das|dem))?$
     |\b(?:was|wer|wie|warum|wo|dass|ob|ich|wir|er|sie)\b"""
-# the person begins something: the date in the sentence is its beginning
 CHANGE = r"""\b(?:ich|wir)\b(?:(?!\b(?:ich|wir)\b).){0,200}\b(?:gezogen|umgezogen|übersiedelt|angefangen|begonnen
     |gewechselt|umgestiegen|geheiratet|geworden)\b|\b(?:ziehen?|übersied\w+|fangen?|beginnen?|starten?|wechs\w+
     |werden?) (?:ich|wir)\b|\b(?:ich|wir) (?:ziehen?|übersied\w+|fangen?|beginnen?|starten?|wechs\w+|werden?)\b"""
@@ -173,7 +169,6 @@ _PARTS = ("morgen", "vormittag", "mittag", "nachmittag", "abend")
 WRITTEN_PARTS = {part: part.capitalize() for part in _PARTS} | {"früh": "Morgen", "nacht": "night"}
 CONTRACTED = {"bis dem": "bis zum", "bis der": "bis zur", "von dem": "vom"}
 
-# The time that a question is about.
 UP_TO, SINCE_THEN = r"vor(?: dem)?|bis(?: zum)?", r"nach(?: dem)?|seit(?: dem)?"
 ON_DAY, IN_MONTH, IN_YEAR = r"letzte[nrs]?|vergangene[nrs]?|vorige[nrs]?|am", r"in|im", r"im jahr"
 LAST_UNITS = r"(?:(?:in|während) )?(?:de[nr] )?(?:letzten|vergangenen|vorigen)"
@@ -186,7 +181,6 @@ ASKS_FOR_TIME = r"""gemacht|getan|passiert\w*|geschehen|ereignet|los|unternommen
     |worüber|woran|wovon|gewesen|getrieben|gelernt|alles|zeige?|tat|taten|machten?"""
 NOT_OF_THE_PAST = r"soll\w*|werde\w*|wird|kann|können|könnte\w*|würde\w*|will|möchte\w*|plan\w*|nächste\w*"
 
-# When a task is due.
 PART_HOURS = {"früh": 8, "morgen": 9, "vormittag": 10, "nachmittag": 15, "abend": 18, "nacht": 20}
 POINT_HOURS = {"mittag": 12, "mittags": 12, "mitternacht": 0}
 SPOKEN_TIMES = {"halb": (-1, 30), "viertel nach": (0, 15), "viertel vor": (-1, 45)}
@@ -205,7 +199,6 @@ NO_TIME = r"irgendwann|später|bald|demnächst|nie"
 AROUND_TIME = r"um|am|im|der|den|bis|uhr|und"
 REMIND_ME = r"(?:bitte )?erinnere? mich\b\s*(?:(?:an|daran,? dass)(?:\s+|$))?"
 
-# What is done again and again.
 EVERY, OTHER = r"jede[nrsm]?|alle", r"zweite[nrs]?"
 OF_EACH_MONTH = r"im monat|(?:des|jedes) monats"
 WORKDAYS, WEEKENDS = r"(?:jede[nrsm]?|alle) (?:werktag|wochentag)s?|werktags", r"jede[nrsm]? wochenende"
@@ -227,7 +220,6 @@ FINITE_VERB = r"""ist|bin|sind|war|hat|habe|haben|heißt|heiße|wohne|wohnt|wohn
 VERB_FORM = rf"{FINITE_VERB}|\w+(?:e|t|en)|bin|wird|muss|kann|will|darf"
 SEPARABLE_PREFIX = r"ab|an|auf|aus|bei|ein|fest|her|hin|los|mit|nach|um|vor|weg|zu|zurück"
 
-# Asking to remember or to forget something.
 MEMORY_WORDS = "merk|halt|notier|notiz|schreib|speicher|vergiss|vergess|denk|später"
 POLITE_END, PLEASE = r"bitte|danke", r"bitte|mal|doch|hallo|und|also|ach|übrigens|aber|jetzt"
 DO_NOT_FORGET = r"(?:(?:vergiss|vergesst|vergessen\s+sie)(?:\s+bitte)?\s+(?:nicht|nie)|nicht\s+vergessen)"
@@ -249,7 +241,6 @@ FORGET = r"""(?:vergiss|vergesst|vergessen\s+sie|(?:kannst|könntest
     |würdest)\s+du\s+(?:bitte\s+)?vergessen)(?:\s+(?:bitte|mal|doch|wieder))*"""
 FORGETTABLE = r"""(?:,\s*+)?(?:dass|daß)\s+|(?:,\s*+)?(?:was|alles,?\s+was)\s+(?:ich|du|wir)\s++[^.!?]*?\b(?:über|von
     |zu)\s+|alles\s+über\s+|(?=(?:meine?|unsere?)[rsnm]?\s)"""
-# Doubts and ends: a sentence with one states nothing that is true now.
 DOUBT = r"""wenn|falls|würde\w*|könnte\w*|sollte\w*|möchte\w*|wollen|werde|vielleicht|wahrscheinlich|wohl|früher|fast
     |glaube|hoffe"""
 NEGATION, NEGATING = r"nicht|kein\w*|nie|niemals|nimmer|ohne", r"nicht|nichts|kein\w*|nie|niemals|niemand\w*|weder|ohne"
@@ -322,7 +313,6 @@ OFFER = r"""(?:kannst|könntest|magst|möchtest|würdest) du|(?:können|könnten
 HOWEVER, APOLOGY = r"aber|jedoch|allerdings|obwohl", r"(?:es )?tut mir (?:sehr )?leid|entschuldig\w*|leider"
 FIRST_PERSON = r"ich|mein\w*|mir|mich|wir|unser\w*|uns"
 
-# Statements as triples: see the English ones.
 ME = r"ich|die Person|der (?:Nutzer|Benutzer|Anwender)"
 I_AM = r"(?:ich|die Person|der (?:Nutzer|Benutzer|Anwender)) (?:bin|ist)"
 IS, WE, TITLE = r"ist", r"wir", r"Frau |Herr "
@@ -494,7 +484,6 @@ NOT_FORGET = r"(?:nicht|nie) vergessen"
 NO_PROMISE = r"""nicht|kein\w*|nichts|nie|wenn du|wenn sie|falls|möchtest du|soll ich
     |dieses? (?:gespräch|sitzung|unterhaltung)|diesem? gespräch|dieser (?:sitzung|unterhaltung)"""
 
-# Secrets.
 SECRET_LABELS, NUMBER_LABELS = "kennwort", "svnr|sozialv|sv-n|steuer|ausweis|führers"
 SECRET_IS, SECRET_OF = r"ist|war|lautet|lautete|heißt", r"von|vom|für|zu|zum|zur|bei|im|am"
 PASSWORD, SEED_PHRASE = r"passwort|kennwort", r"wiederherstellungs[ -]?(?:phrase|words)"
@@ -507,7 +496,6 @@ NO_PASSWORD = """nicht falsch richtig das der die dem den ein eine einen im zu s
     schlecht einfach mein dein sein ihr unser kein keine notwendig nötig"""
 NO_PASSWORD_ENDING = r"(?<=[a-zäöü])(?:lich|bar|iert|ert)$|(?<![a-zäöü])(?>[a-zäöü]*?ge)[a-zäöü]{2,}+(?<=t)$"
 
-# The person, and skills.
 SELF_NAMES, OF_SELF = "ich", r"ich|mein\w*|mir|mich"
 SELF_INTRODUCTION = r"ich bin|mein name|ich wurde|ich heiße"
 DURABLE = r"ich|mein\w*|wir|unser\w*|entschied\w*|lieber|immer|nie|heiße?|wohne|arbeite"
