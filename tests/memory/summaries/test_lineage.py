@@ -9,7 +9,7 @@ from agent_cli.agent.jobs import worker
 from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import adoption
-from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
+from agent_cli.memory.forgetting import erasure_receipt
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.search import index
 from agent_cli.memory.summaries import period_summaries, summaries
@@ -18,7 +18,7 @@ from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.store import jobs
 from tests.agent.jobs.test_worker import job_context
 from tests.conftest import HERE, NOON, empty, memory_of, noon
-from tests.forgetting import keep_period, traces
+from tests.forgetting import about, keep_period, planned, traces
 from tests.recalling import handles, reply, say
 from tests.turns import close_with, summarise
 
@@ -32,10 +32,6 @@ def message(handle):
 
 def summary(id):
     return Source("summary", id)
-
-
-def planned(db, *told):
-    return forget.planned(db, provenance.select_by_handle(db, "person", told))
 
 
 def erase(db, *told, time=noon):
@@ -181,7 +177,7 @@ def test_where_retention_took_a_step_the_calendar_leads_on(db, session):
 def test_a_topic_takes_the_sentences_that_say_it(db):
     id = keep_period(db, "year", "Anna came to stay. They sold a boat.", "Anna: 7 May", Source("summary", 99))
 
-    erasure_receipt.erase(db, forget.planned(db, provenance.select_by_topic(db, "person", "anna"), "anna"), noon)
+    erasure_receipt.erase(db, about(db, "anna"), noon)
 
     assert told(db) == {"2026": "They sold a boat."}
     assert summaries.get(db, id, "person").details == ""
