@@ -263,9 +263,8 @@ def undo_from(db: Database, session: int, first: int, now: datetime, by: int | N
 
 def unanswered_replacement(db: Database, session: int) -> int | None:
     """The last message of the person that replaced others and got no answer; one that an error cut is none."""
-    last = db.row(
-        "select role, text <> '', finish, model from said where session_id = ? order by id desc limit 1", (session,)
-    )
+    query = "select role, text <> '', finish, model from said where session_id = ? order by id desc limit 1"
+    last = db.row(query, (session,))
     answered = last and last[0] == "assistant" and last[1] and last[2] not in _CUT_FINISHES
     if last is None or (answered and last[3] != "offline"):
         return None
@@ -431,13 +430,12 @@ def add_prompt(
         return
     spans = json.dumps([[text.index(piece), len(piece)] for piece in pasted])
     values = (ids.new(now), scope.owner, scope.place, session, text, spans, clock.utc(now))
+    added = "insert into prompt (uid, owner, place, session_id, text, pasted, at) values (?, ?, ?, ?, ?, ?, ?)"
     oldest = "select id from prompt where owner = ?1 order by id desc limit 1 offset ?2"
     with db.write():
         if [text] == recent_prompts(db, scope.owner, 1):
             return
-        db.execute(
-            "insert into prompt (uid, owner, place, session_id, text, pasted, at) values (?,?,?,?,?,?,?)", values
-        )
+        db.execute(added, values)
         db.execute(f"delete from prompt where owner = ?1 and id <= ({oldest})", (scope.owner, MAX_PROMPTS))
 
 

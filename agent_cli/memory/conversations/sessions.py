@@ -251,9 +251,8 @@ def name(db: Database, session: Session) -> str:
            where iif(a.typed, p.value ->> 0 = 'typed', p.value ->> 0 <> 'file') order by a.id, p.key""",
         (_LONGEST_OPENING, session.id, _OPENING_MESSAGES),
     )
-    return statements.topic_of_messages(words for (words,) in rows) or text.first_words(
-        summary, statements.LONGEST_TOPIC
-    )
+    topic = statements.topic_of_messages(words for (words,) in rows)
+    return topic or text.first_words(summary, statements.LONGEST_TOPIC)
 
 
 def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> list[dict[str, Any]]:

@@ -45,16 +45,11 @@ _TYPED, _OTHER, _REPLY = 2000, 600, 200  # characters of what was typed, of what
 
 _TEXT = {"type": "string"}
 _FIELDS = ("target", "statement", "subject", "predicate", "object", "quote")
-_OPERATION = {
-    "type": "object",
-    "properties": {"op": {"type": "string", "enum": ["INSERT", "UPDATE", "DELETE"]}, **dict.fromkeys(_FIELDS, _TEXT)},
-    "required": ["op", *_FIELDS],
-}
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"operations": {"type": "array", "items": _OPERATION}},
-    "required": ["operations"],
-}
+_OPS = ("INSERT", "UPDATE", "DELETE")
+_VALUES = {"op": {"type": "string", "enum": [*_OPS]}, **dict.fromkeys(_FIELDS, _TEXT)}
+_OPERATION = {"type": "object", "properties": _VALUES, "required": ["op", *_FIELDS]}
+_LIST = {"operations": {"type": "array", "items": _OPERATION}}
+SCHEMA: Mapping[str, Any] = {"type": "object", "properties": _LIST, "required": ["operations"]}
 
 _RULES = """List what the PERSON tells about themselves {where} that will still matter in months: name, home, work, \
 family, friends, pets, health, things they own, projects, what they like, plans with a date. Leave out questions, \
@@ -216,7 +211,7 @@ def _operation(item: Any, number: int) -> Operation:
     if not isinstance(item, dict):
         raise ValueError(f"operation {number} is not an object")
     op = item.get("op")
-    if op not in ("INSERT", "UPDATE", "DELETE"):
+    if op not in _OPS:
         raise ValueError(f"the op of operation {number} must be INSERT, UPDATE or DELETE")
     values = text_fields({field: item.get(field) for field in _FIELDS}, f"operation {number}")
     if op == "DELETE" and not values["target"]:
@@ -224,9 +219,8 @@ def _operation(item: Any, number: int) -> Operation:
     if op != "DELETE" and not values["statement"].strip():
         raise ValueError(f"operation {number} has no statement")
     triple = Triple(*(text.one_line(values[field], 100) for field in ("subject", "predicate", "object")))
-    return Operation(
-        op.lower(), values["target"], " ".join(text.clean(values["statement"]).split()), triple, values["quote"]
-    )
+    statement = " ".join(text.clean(values["statement"]).split())
+    return Operation(op.lower(), values["target"], statement, triple, values["quote"])
 
 
 def _claim(db: Database, owner: str, operation: Operation, messages: Sequence[Entry]) -> Claim | None:

@@ -344,9 +344,8 @@ def _read_fact(memory: MemoryContext, fact: Fact, words: str) -> Proposal:
     source |= {"origin": fact.origin, "trust": fact.trust, "inferred": bool(fact.inferred)}
     messages = [message for message, _ in facts.sources(db, fact)] if fact.trust in readings.ORIGINS else []
     read, read_message = readings.describe(db, messages)
-    since, until = (
-        clock.format_day(moment, fact.utc_offset) if moment else "" for moment in (edited.valid_from, edited.valid_to)
-    )
+    dates = (edited.valid_from, edited.valid_to)
+    since, until = (clock.format_day(moment, fact.utc_offset) if moment else "" for moment in dates)
     # A triple of a model, which is not what the rules make of the statement, is approved too.
     triple = Triple(edited.subject, edited.predicate, edited.object)
     as_parsed = not edited.predicate or triple == triples.parse(edited.statement)

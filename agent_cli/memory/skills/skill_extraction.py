@@ -107,9 +107,7 @@ def extract(prompt: str, ask: fact_extraction.AskForJson) -> ExtractedSkill | No
 
 def parse(answer: str) -> ExtractedSkill | None:
     """The skill in an answer, or None. Raises ValueError with what is wrong."""
-    if answer.strip().strip("`").strip() == "null":
-        return None
-    value = fact_extraction.parse_json(answer)
+    value = {} if answer.strip().strip("`").strip() == "null" else fact_extraction.parse_json(answer)
     if not isinstance(value, dict):
         raise ValueError('it must be {"skill": null} or {"skill": {…}}')
     found = value.get("skill")
@@ -121,10 +119,8 @@ def parse(answer: str) -> ExtractedSkill | None:
     if isinstance(steps, list) and all(isinstance(each, str) for each in steps):
         steps = "\n".join(steps)
     read = {**{field: found.get(field) for field in _FIELDS}, "steps": steps}
-    values = {
-        field: secrets.mask(text.visible(value)).strip()
-        for field, value in fact_extraction.text_fields(read, "the skill").items()
-    }
+    fields = fact_extraction.text_fields(read, "the skill")
+    values = {field: secrets.mask(text.visible(value)).strip() for field, value in fields.items()}
     name = re.sub(r"[^a-z0-9]+", "-", values["name"].casefold()).strip("-")[:64].strip("-")
     if not name:
         raise ValueError("the skill has no name of lower-case letters and hyphens")
@@ -143,12 +139,8 @@ def related_skills(db: Database, owner: str, entries: Sequence[Entry], now: date
 
 def skills_read(db: Database, owner: str, entries: Sequence[Entry]) -> list[Skill]:
     """The skills read in a conversation, each in the version read last; as many as fit into the prompt."""
-    called = {
-        str(call.arguments.get("name", "")).strip(): entry.at
-        for entry in entries
-        for call in entry.message.calls
-        if call.name == READ_SKILL
-    }
+    calls = [(call, entry.at) for entry in entries for call in entry.message.calls if call.name == READ_SKILL]
+    called = {str(call.arguments.get("name", "")).strip(): at for call, at in calls}
     present = {key: each for each in skills.listing(db, owner) for key in (each.handle, each.name)}
     read = {present[key].id: (present[key], at) for key, at in called.items() if key in present}
     shown = list[Skill]()

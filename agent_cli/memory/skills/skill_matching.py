@@ -100,11 +100,8 @@ def _similarities(db: Database, skills: Sequence[int], vector: Sequence[float] |
     among = vectors.current(db)
     if among is None or vector is None or len(vector) != among.dimension:
         return {}
-    passages: dict[int, int] = dict(
-        db.rows(
-            "select p.id, p.row from json_each(?) c cross join passage p on p.kind = 'k' and p.row = c.value", (skills,)
-        )
-    )
+    query = "select p.id, p.row from json_each(?) c cross join passage p on p.kind = 'k' and p.row = c.value"
+    passages: dict[int, int] = dict(db.rows(query, (skills,)))
     try:
         with db.index_access():
             cosines = vectors.cosines(db, among, vector, list(passages))
