@@ -127,12 +127,9 @@ class Proposals(Generic[Row]):
 
     def pending(self, db: Database, owner: str, *, session: int | None = None, origin: str | None = None) -> list[Row]:
         """Proposals, the oldest first; those of one session or origin, or all."""
-        return self.select(
-            db,
-            f"""owner = ?1 and state = 'pending' and hidden_at is null and (?2 is null or {self.of_session})
-                and origin = coalesce(?3, origin) order by id""",
-            (owner, session, origin),
-        )
+        where = f"""owner = ?1 and state = 'pending' and hidden_at is null and (?2 is null or {self.of_session})
+                    and origin = coalesce(?3, origin) order by id"""
+        return self.select(db, where, (owner, session, origin))
 
     def pending_ids(self, db: Database, owner: str, session: int | None, first: Sequence[str]) -> list[int]:
         """The ids of proposals, those of a trust in `first` first, then the oldest."""
@@ -230,35 +227,25 @@ class Proposals(Generic[Row]):
 
     def of_batch(self, db: Database, batch: str) -> list[tuple[int, str, str, int]]:
         """What a batch did, the last first: the id of each row, its last change there, the time and its UTC offset."""
-        return db.rows(
-            f"""select {self.kind}_id, change, at, utc_offset from {self.kind}_version
-                where id in (select max(id) from {self.kind}_version where batch = ? and undone = 0
-                             group by {self.kind}_id)
-                order by id desc""",
-            (batch,),
-        )
+        last = f"select max(id) from {self.kind}_version where batch = ? and undone = 0 group by {self.kind}_id"
+        columns = f"{self.kind}_id, change, at, utc_offset"
+        return db.rows(f"select {columns} from {self.kind}_version where id in ({last}) order by id desc", (batch,))
 
     def undo_batch(self, memory: MemoryContext, batch: str) -> list[Row]:
         """Undo a batch, the last change first: a row that the batch added becomes rejected.
 
         Returns each row as it is then. Raises UsageError when the person has changed one of them since.
         """
-        db, undone = memory.db, dict[int, Row]()
+        db, versions, undone = memory.db, f"{self.kind}_version", dict[int, Row]()
+        changed_since = f"""select l.{self.kind}_id from {versions} v
+                            join {versions} l on l.{self.kind}_id = v.{self.kind}_id and l.id > v.id
+                            where v.batch = ?1 and v.undone = 0 and l.batch <> ?1 and l.undone = 0
+                              and l.actor = 'person' limit 1"""
+        changes = f"select id, {self.kind}_id, was from {versions} where batch = ? and undone = 0 order by id desc"
         with replace(memory, batch="").changing() as undoing:
-            later = db.value(
-                f"""select l.{self.kind}_id from {self.kind}_version v
-                    join {self.kind}_version l on l.{self.kind}_id = v.{self.kind}_id and l.id > v.id
-                    where v.batch = ?1 and v.undone = 0 and l.batch <> ?1 and l.undone = 0 and l.actor = 'person'
-                    limit 1""",
-                (batch,),
-            )
-            if later:
+            if later := db.value(changed_since, (batch,)):
                 raise UsageError(self.changed_since.format(ids.handle(self.kind, later)))
-            for version, id, was in db.rows(
-                f"""select id, {self.kind}_id, was from {self.kind}_version where batch = ? and undone = 0
-                    order by id desc""",
-                (batch,),
-            ):
+            for version, id, was in db.rows(changes, (batch,)):
                 former = json.loads(was) if was else {"state": REJECTED, "decided_at": clock.utc(memory.time())}
                 columns = {name: former[name] for name in self._columns if name in former and name not in self.fixed}
                 row = self.get(db, id, memory.scope.owner)

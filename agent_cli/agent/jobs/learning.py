@@ -210,7 +210,8 @@ def _ask_for_skill(context: JobContext, scope: Scope, session: int, new: Sequenc
     db, owner = context.db, scope.owner
     used = skill_extraction.skills_read(db, owner, log.history(db, session))
     known = skill_extraction.related_skills(db, owner, new, context.time())
-    found = skill_extraction.extract(skill_extraction.build_prompt(new, known, used), ask)
+    prompt = skill_extraction.build_prompt(new, known, used)
+    found = fact_extraction.ask_json(prompt, ask, skill_extraction.SCHEMA, skill_extraction.parse)
 
     def propose() -> None:
         if found:

@@ -101,10 +101,6 @@ def prompt_size(entry: Entry) -> int:
     return sum(len(line) + 1 for line in _format_entry(entry))
 
 
-def extract(prompt: str, ask: fact_extraction.AskForJson) -> ExtractedSkill | None:
-    return fact_extraction.ask_json(prompt, ask, SCHEMA, parse)
-
-
 def parse(answer: str) -> ExtractedSkill | None:
     """The skill in an answer, or None. Raises ValueError with what is wrong."""
     value = {} if answer.strip().strip("`").strip() == "null" else fact_extraction.parse_json(answer)
