@@ -1,7 +1,6 @@
 """Due reminders: above the prompt, at the start, beside an answer, and by a command that the person configured.
 
-Idling costs next to nothing: the file is read only when something was written or the next due time has come. With two
-programs open, the one that marks a reminder as shown in the file shows it.
+With two programs open, the one that marks a reminder as shown in the file shows it.
 """
 
 import sys
@@ -35,23 +34,10 @@ class Reminders:
 
     def __init__(self, app: App, *, hint: bool = True):
         self._app, self._hint_shown = app, not hint
-        self._seen: object = None
-        self._next: datetime | None = None
-
-    def due_lines(self) -> list[str]:
-        db, now, interval = self._app.db, self._app.time(), timedelta(minutes=self._app.config.remind_again)
-        seen = (db.value("pragma data_version"), db.value("select total_changes()"))
-        if seen != self._seen:
-            self._next = tasks.next_moment(db, self._app.scope.owner, now, interval)
-            self._seen = seen
-        if self._next is None or now < self._next:
-            return []
-        self._seen = None
-        return self._claimed_lines()
 
     def start_lines(self) -> list[str]:
         """Lines for the start: what became due meanwhile, and what is due later today, if anything is."""
-        lines, now = self._claimed_lines(), self._app.time()
+        lines, now = self.due_lines(), self._app.time()
         due_now = {each.id for each in tasks.due(self._app.db, self._app.scope.owner, now)}
         later = tasks.due(self._app.db, self._app.scope.owner, now, now.replace(hour=23, minute=59, second=59))
         parts = []
@@ -61,7 +47,7 @@ class Reminders:
         more = f" and {len(found) - _SHOWN} more: /tasks" if len(found) > _SHOWN else ""
         return [*lines, f"today: {', '.join(parts)}{more}"] if parts else lines
 
-    def _claimed_lines(self) -> list[str]:
+    def due_lines(self) -> list[str]:
         (found, error), now = claim_due(self._app), self._app.time()
         lines = [tasks.format_reminder(each, now) for each in found[:_SHOWN]]
         if lines and not self._hint_shown:

@@ -150,15 +150,6 @@ def due(db: Database, owner: str, now: datetime, until: datetime | None = None) 
     return [Task(*row) for row in db.rows(query, {"owner": owner, "now": clock.utc(until or now)})]
 
 
-def next_moment(db: Database, owner: str, now: datetime, interval: timedelta) -> datetime | None:
-    """When the next reminder is due, possibly in the past; None when there is none."""
-    found = [_reminder_time(each, now, interval) for each in due(db, owner, now)]
-    query = f"select min({_AT}) from task where {_OPEN} and {_AT} > :now"
-    if later := db.value(query, {"owner": owner, "now": clock.utc(now)}):
-        found.append(datetime.fromisoformat(later))
-    return min(found, default=None)
-
-
 def claim_due(db: Database, owner: str, time: clock.Clock, interval: timedelta) -> list[Reminder]:
     """The reminders to show now, the earliest first, marked so that no other program shows them."""
     now = time()
