@@ -28,10 +28,8 @@ class Events(Exchange):
 
     stream_type = STREAM
     wants_usage = True
-    cuts_arguments = True
-    """The arguments of a call arrive in pieces."""
-    says_done = True
-    """The last event is [DONE]."""
+    cuts_arguments = True  # the arguments of a call arrive in pieces
+    says_done = True  # the last event is [DONE]
 
     def json(self, status: int, value: Any) -> None:
         if isinstance(value, dict) and "error" in value:
@@ -170,8 +168,7 @@ class V1Server(OllamaServer):
     def __init__(self, *args: Any, key: str = "", **settings: Any):
         super().__init__(*args, **settings)
         self.key = key
-        self.unknown_fields: tuple[str, ...] = ()
-        """Fields of a chat that it refuses."""
+        self.unknown_fields: tuple[str, ...] = ()  # fields of a chat that it refuses
 
     @property
     def base(self) -> str:

@@ -269,8 +269,7 @@ _SMALL = re.compile(r"(?<![a-z0-9.])(?:\d{2,3}m|0\.\d+b)(?![a-z0-9])")
 
 AUTO = "auto"  # the name that stands for any fitting model of the engine
 
-PROBE_TIMEOUT = 0.5
-"""Seconds within which a running server answers."""
+PROBE_TIMEOUT = 0.5  # seconds within which a running server answers
 
 
 @frozen

@@ -238,8 +238,7 @@ class HttpResponse:
             raise ValueError("the head of the response is too long")
 
 
-CONNECT_TIMEOUT = 3.0
-"""Seconds for resolving the host and connecting to it."""
+CONNECT_TIMEOUT = 3.0  # seconds for resolving the host and connecting to it
 
 
 Body = Mapping[str, Any] | None

@@ -20,8 +20,7 @@ from agent_cli.llm import engine, http
 from agent_cli.llm.model import Cancel
 from agent_cli.values import frozen
 
-_MAX_FAILURES = 5
-"""Broken connections in a row without any bytes received."""
+_MAX_FAILURES = 5  # broken connections in a row without any bytes received
 _SPEED_WINDOW = 10.0  # seconds over which the speed is measured
 
 

@@ -224,8 +224,7 @@ _NAME_KEYS = ("name", "function", "tool")
 _ARGUMENT_KEYS = ("arguments", "parameters")
 _CALL_KEYS = {*_NAME_KEYS, *_ARGUMENT_KEYS, "type", "id"}
 
-Schemas = Mapping[str, Mapping[str, Any]]
-"""The JSON Schema of each tool's parameters, by the tool's name."""
+Schemas = Mapping[str, Mapping[str, Any]]  # the JSON Schema of each tool's parameters, by the tool's name
 
 
 def coerce_arguments(raw: Any, schema: Mapping[str, Any]) -> dict[str, Any]:

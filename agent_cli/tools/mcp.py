@@ -261,8 +261,7 @@ _SERVER_SHARE = 0.95  # of the time of a call: what hangs is dropped before the 
 _SCHEMA_KEYS = ("type", "enum", "items", "properties", "required")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 
-Descriptions = list[dict[str, Any]]
-"""A server's tools: [{name, description, parameters}, …]."""
+Descriptions = list[dict[str, Any]]  # a server's tools: [{name, description, parameters}, …]
 
 
 def load_tools(

@@ -22,15 +22,12 @@ TOO_LONG = (
 class Turn:
     """What about a request matters to what is sent."""
 
-    model: str
-    """As the request spelled it."""
+    model: str  # as the request spelled it
     native: bool = False
     thinks: bool = False
     prompt_tokens: int = 0
-    budget: int | None = None
-    """Tokens that may be generated."""
-    fresh: bool = False
-    """The model had to be loaded for it."""
+    budget: int | None = None  # tokens that may be generated
+    fresh: bool = False  # the model had to be loaded for it
 
 
 def chat(state: State, exchange: Exchange) -> None:

@@ -19,8 +19,7 @@ from tests.ollama_server.record import Request
 
 JSON = "application/json; charset=utf-8"
 NDJSON = "application/x-ndjson"
-LOOK = 0.01
-"""Seconds between two looks at a client that cannot be waited for in one go."""
+LOOK = 0.01  # seconds between two looks at a client that cannot be waited for in one go
 
 
 class Gone(Exception):

@@ -16,10 +16,6 @@ def call_as_json(name: str, arguments: dict[str, Any]) -> Reply:
     return script.reply(_written(name, arguments))
 
 
-def call_as_fence(name: str, arguments: dict[str, Any]) -> Reply:
-    return script.reply(f"```json\n{_written(name, arguments)}\n```")
-
-
 def call_as_tag(name: str, arguments: dict[str, Any]) -> Reply:
     return script.reply(f"<tool_call>\n{_written(name, arguments)}\n</tool_call>")
 
@@ -32,28 +28,13 @@ def unknown_tool(name: str = "launch_rocket") -> Reply:
     return script.reply(calls=[(name, {})])
 
 
-def nested_arguments(name: str, arguments: dict[str, Any]) -> Reply:
-    """The arguments inside another `arguments`."""
-    return script.reply(calls=[(name, {"arguments": arguments})])
-
-
 def same_call(call: Call, times: int) -> Reply:
     """The same call several times in one turn."""
     return script.reply(calls=[call] * times)
 
 
-def greeting_with_call(call: Call) -> Reply:
-    """A tool call where a greeting was asked for."""
-    return script.reply("Hello! Let me look that up.", calls=[call])
-
-
 def all_on_one_line(text: str, thinking: str, call: Call) -> Reply:
     return script.reply(text, thinking, [call], text_and_calls_on_one_line=True)
-
-
-def think_tags(thinking: str, text: str) -> Reply:
-    """The thinking inside the content, between tags."""
-    return script.reply(f"<think>{thinking}</think>\n\n{text}")
 
 
 def closing_tag_only(thinking: str, text: str) -> Reply:
@@ -71,27 +52,9 @@ def nothing() -> Reply:
     return script.reply("")
 
 
-def json_in_prose(value: Any) -> Reply:
-    """JSON with words around it, although a format was asked for."""
-    return script.reply(f"Sure! Here is the JSON:\n{json.dumps(value)}\nLet me know if you need more.")
-
-
 def string_arguments(name: str, text: str = "{}") -> Reply:
     """Arguments that are a string in place of an object."""
     return script.reply(calls=[(name, text)])
-
-
-def without_message() -> Reply:
-    return script.pieces(b'{"model":"qwen3:8b","created_at":"2026-01-01T00:00:00Z","done":false}\n')
-
-
-def error_object(text: str = "hello") -> Reply:
-    """An error line whose error is an object."""
-    return script.reply(text, then=script.Error({"code": 500, "message": "it broke"}))
-
-
-def blank_line(before: str = "a", after: str = "b") -> Reply:
-    return script.pieces(Piece(before), b"\n", Piece(after))
 
 
 def not_json(before: str = "a") -> Reply:

@@ -9,8 +9,7 @@ from tests.ollama_server.exchange import Exchange, Gone
 from tests.ollama_server.registry import Model
 from tests.ollama_server.state import State
 
-STEPS = 4
-"""Lines of progress per download."""
+STEPS = 4  # lines of progress per download
 
 
 def pull(state: State, exchange: Exchange) -> None:

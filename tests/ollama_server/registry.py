@@ -35,18 +35,13 @@ class Model:
 
     name: str
     capabilities: tuple[str, ...] = ("completion",)
-    context_length: int = 0
-    """What it was trained with; 0 is 40960, or 2048 for an embedder."""
+    context_length: int = 0  # what it was trained with; 0 is 40960, or 2048 for an embedder
     embedding_length: int = 4096
-    num_ctx: int | None = None
-    """PARAMETER num_ctx of its Modelfile."""
+    num_ctx: int | None = None  # PARAMETER num_ctx of its Modelfile
     mode: Literal["parser", "native"] = "parser"
-    load_delay: float | Event = 0.0
-    """Seconds that loading takes, or what it waits for."""
-    remote_host: str = ""
-    """Set on a stub for a model that runs in the cloud."""
-    too_big: bool = False
-    """It cannot be loaded."""
+    load_delay: float | Event = 0.0  # seconds that loading takes, or what it waits for
+    remote_host: str = ""  # set on a stub for a model that runs in the cloud
+    too_big: bool = False  # it cannot be loaded
     size: int = 5225388164
     modified_at: str = "2026-05-04T17:37:44.706015396-07:00"
 

@@ -20,8 +20,7 @@ class Slot:
     """The place of one model. num_ctx is None while it is not loaded."""
 
     num_ctx: int | None = None
-    queue: list[object] = field(default_factory=list)
-    """Who waits, in order; the first of them runs."""
+    queue: list[object] = field(default_factory=list)  # who waits, in order; the first of them runs
 
 
 class Scheduler:

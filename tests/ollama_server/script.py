@@ -13,8 +13,7 @@ from typing import Any, Literal
 
 from tests.ollama_server import go
 
-Call = tuple[str, Any]
-"""A tool's name and its arguments."""
+Call = tuple[str, Any]  # a tool's name and its arguments
 
 
 @dataclass(frozen=True)

@@ -57,20 +57,15 @@ class State:
         self.queue_full = False
         self.embed_delay = 0.0
         self.pull_delay = 0.0
-        self.pull_held = 0
-        """Once so many bytes of a model are there, its pull goes no further until the client leaves."""
-        self.pull_cuts = 0
-        """So many pulls break off in the middle of a download."""
-        self.pulled: dict[str, int] = {}
-        """Bytes of models whose pull was cut short."""
-        self.expect_stable = True
-        """num_ctx of a model does not change."""
+        self.pull_held = 0  # once so many bytes of a model are there, its pull goes no further until the client leaves
+        self.pull_cuts = 0  # so many pulls break off in the middle of a download
+        self.pulled: dict[str, int] = {}  # bytes of models whose pull was cut short
+        self.expect_stable = True  # num_ctx of a model does not change
 
         self.requests: list[Request] = []
         self.ahead: list[Request] = []
         """The chats that had their prompt read ahead of a question; they are in no other list."""
-        self._underway: dict[int, Exchange] = {}
-        """What is being answered, by the identity of its request."""
+        self._underway: dict[int, Exchange] = {}  # what is being answered, by the identity of its request
         self.embedded: list[EmbedInput] = []
         self.problems: list[str] = []
         self._scripts: deque[Script] = deque()
