@@ -1,25 +1,35 @@
+"""What the tools of memory do for the model: jottings, notes, searches, skills, tasks, arithmetic."""
+
+import time
 from dataclasses import replace
+from datetime import datetime
 from typing import get_args
+
+import pytest
 
 from agent_cli.memory.conversations import log
 from agent_cli.memory.dates import periods
+from agent_cli.memory.facts import adoption
 from agent_cli.memory.lifecycle import closing
-from agent_cli.memory.planner import notes
+from agent_cli.memory.planner import notes, tasks
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import vectors
+from agent_cli.memory.skills import skills
 from agent_cli.memory.summaries import summaries
 from agent_cli.messages import Part, ToolCall, ToolResult
 from agent_cli.store import events
+from agent_cli.tools import memory_tools
 from agent_cli.tools.memory_tools import MemoryKind
-from agent_cli.tools.registry import BUILT_IN
-from agent_cli.tools.tool import ToolContext
+from agent_cli.tools.registry import BUILT_IN, allowed
+from agent_cli.tools.tool import Access, ToolContext
 from agent_cli.tools.tool import run as run_tool
-from tests.conftest import HERE, noon
+from tests.conftest import HERE, memory_of, noon
 from tests.recalling import EMBEDDED, catch_up, note
 from tests.turns import agent, calls, run, summarise
 
 
-def called(here, name, **arguments):
+def called(here, name, /, **arguments):
     return run_tool(BUILT_IN[name], ToolCall("1", name, arguments), here)
 
 
@@ -190,3 +200,270 @@ def test_the_model_finds_the_dentist_when_it_asks_for_the_doctor(context):
     found = called(knowing, "search_memory", query="when do I see the doctor?", max_results=1)
     assert found == ToolResult("perhaps:\nn1 (02 Jan 2026) dentist appointment Friday 3pm")
     assert called(context, "search_memory", query="when do I see the doctor?").text == "nothing is known of it"
+
+
+# Skills: the steps of what the person approved, and of nothing else.
+
+
+STEPS = "\n".join(f"{number}. step" for number in range(1, 41))
+DEPLOY = skills.compose("deploy-site", "Publish the site", STEPS)
+
+
+def read(context, name):
+    return called(context, "read_skill", name=name)
+
+
+def test_the_steps_are_read_by_name_or_handle(context):
+    skills.add(memory_of(context.db), DEPLOY)
+
+    assert read(context, "deploy-site") == read(context, "k1") == ToolResult(STEPS)
+
+
+def test_an_unknown_name_is_answered_with_those_there_are(context):
+    assert read(context, "x") == ToolResult("there is no skill 'x'; there are no skills", failed=True)
+    skills.add(memory_of(context.db), DEPLOY)
+    assert read(context, "deploy") == ToolResult("there is no skill 'deploy'; there are deploy-site", failed=True)
+
+
+@pytest.mark.parametrize("state", ["waits", "was rejected", "is hidden", "belongs to another"])
+def test_what_was_not_approved_is_not_read(context, state):
+    owner = "other" if state == "belongs to another" else "person"
+    skill = skills.propose(MemoryContext(context.db, Scope(owner, ""), noon), DEPLOY)
+    if state == "was rejected":
+        skills.reject(memory_of(context.db), skill)
+    elif state != "waits":
+        skill = skills.accept(memory_of(context.db), skill)
+        if state == "is hidden":
+            skills.hide(memory_of(context.db), skill)
+
+    assert read(context, "deploy-site").failed
+    assert read(context, "k1").failed
+
+
+def test_what_no_screen_shows_is_not_given_to_the_model(context):
+    skills.add(memory_of(context.db), DEPLOY.replace("1. step", "1. st\u200bep\U000e0041\u202e"))
+
+    assert read(context, "deploy-site") == ToolResult(STEPS)
+
+
+def test_very_long_steps_are_cut_with_a_word(context):
+    skills.add(memory_of(context.db), DEPLOY.replace(STEPS, "x" * 9000))
+
+    steps = read(context, "deploy-site").text
+    assert steps == "x" * memory_tools.MAX_STEPS + "\n[cut off here: 1000 more characters; tell the person]"
+
+
+def test_the_model_sees_every_step_and_the_call_is_an_event(context):
+    skills.add(memory_of(context.db), DEPLOY)
+    hired = agent(calls(("read_skill", {"name": "deploy-site"})), "Done.")
+    run(hired, context, "Publish the site")
+
+    assert [message.text for message in hired.model.requests[-1] if message.role == "tool"] == [STEPS]
+    [event] = events.listing(context.db, 9, ["call"])
+    assert (event["kind"], event["subject"], event["actor"]) == ("call allowed", "read_skill", "program")
+
+
+# Tasks: the model says when in the person's words, and every mistake comes back in words.
+
+
+@pytest.fixture
+def here(context):
+    return replace(context, access=Access(zone="Europe/Vienna"))
+
+
+def test_a_reminder_has_a_receipt_that_says_what_was_understood_and_knows_what_asked_for_it(here):
+    asked = log.add_user_message(
+        here.db, here.session, HERE, [Part("Remind me to call the dentist on Friday at 3pm", "typed")], noon()
+    )
+    kept = called(here, "create_reminder", text="call the dentist", when="Friday at 3pm")
+
+    receipt = "kept t1 “call the dentist”, Friday 2 Jan 2026, 15:00"
+    assert (kept.failed, kept.text, kept.receipt) == (False, receipt.replace("kept", "kept:"), receipt)
+    assert here.db.rows("select session_id, message_id, origin, zone from task") == [
+        (here.session, asked, "model", "Europe/Vienna")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("when", "why"),
+    [
+        ("yesterday", "is past"),
+        ("at the crack of doom", "cannot be understood as a time"),
+        ("31 Feb", "there is no 31 Feb"),
+    ],
+)
+def test_a_time_that_cannot_be_is_told_to_the_model_and_nothing_is_kept(here, when, why):
+    result = called(here, "create_reminder", text="call the dentist", when=when)
+    assert (result.failed, why in result.text) == (True, True)
+    assert here.db.rows("select * from task") == []
+
+
+def test_a_reminder_is_asked_for_first_and_a_no_keeps_nothing(here):
+    hired = agent(
+        calls(("create_reminder", {"text": "call the dentist", "when": "friday 3pm"})),
+        "As you wish.",
+        approve=lambda call: False,
+    )
+    run(hired, here, "Remind me")
+    assert here.db.rows("select * from task") == []
+
+
+def test_what_is_open_is_listed_and_completed(here):
+    for text, when in (("call the dentist", "friday 3pm"), ("water the plants", "every monday 9:00")):
+        called(here, "create_reminder", text=text, when=when)
+
+    assert called(here, "list_tasks").text == (
+        "t1 “call the dentist”, Friday 2 Jan 2026, 15:00\n"
+        "t2 “water the plants”, every monday 9:00, next Monday 5 Jan 2026, 09:00"
+    )
+    assert called(here, "complete_task", task="t1").receipt == "done t1 “call the dentist”"
+    assert called(here, "complete_task", task="t2").text == (
+        "done: t2; every monday 9:00, next Monday 12 Jan 2026, 09:00"
+    )
+    for wrong, why in (("t1", "t1 is done already"), ("t9", "there is no task t9"), ("the dentist", "is not a handle")):
+        result = called(here, "complete_task", task=wrong)
+        assert (result.failed, why in result.text) == (True, True)
+
+
+def test_where_memory_is_not_read_no_task_is_shown_and_incognito_keeps_none(here):
+    assert {"list_tasks", "complete_task"} & set(allowed(reads=False, keeps=True)) == set()
+    result = run_tool(
+        allowed(reads=False, keeps=False)["create_reminder"], ToolCall("1", "create_reminder", {"text": "a"}), here
+    )
+    assert (result.failed, "incognito" in result.text) == (True, True)
+    assert tasks.listing(here.db, "person") == []
+
+
+def test_words_that_hide_something_are_shown_without_it(here):
+    result = called(here, "create_reminder", text="pay \x1b[31mMallory\u202e now", when="friday 3pm")
+    assert result.receipt.startswith("kept t1 “pay [31mMallory now”")
+    assert datetime.fromisoformat(tasks.get(here.db, 1, "person").due_at).hour == 14
+
+
+@pytest.mark.parametrize(
+    ("call", "shown"),
+    [
+        (ToolCall("1", "create_reminder", {"text": "a", "when": "friday 3pm"}), "Friday 2 Jan 2026, 15:00"),
+        (ToolCall("1", "create_reminder", {"text": "a", "when": "the day the cows come home"}), ""),
+        (ToolCall("1", "create_reminder", {"text": "a", "when": "yesterday"}), ""),
+        (ToolCall("1", "complete_task", {"task": "t1"}), "t1 “water the plants”"),
+        (ToolCall("1", "complete_task", {"task": "t9"}), ""),
+    ],
+    ids=["a time", "no time", "a time that is past", "a task", "no such task"],
+)
+def test_a_call_is_checked_before_the_person_is_asked(here, call, shown):
+    tasks.add(here.db, HERE, "water the plants", None, noon)
+    seen = []
+    run(agent(calls((call.name, call.arguments)), "Well.", approve=lambda each: seen.append(each.resolved)), here)
+    assert [value for each in seen for value in each.values()] == ([shown] if shown else [])
+
+
+# Arithmetic, drafts and the day.
+
+
+@pytest.mark.parametrize(
+    ("sum", "result"),
+    [
+        ("0.1 + 0.2", "0.3"),
+        ("(12.5 * 3) / 2", "18.75"),
+        ("2^10", "1024"),
+        ("7 × 6 ÷ 2 − 1", "20"),
+        ("sqrt(2)", "1.41421356237"),
+        ("round(3.14159, 2)", "3.14"),
+        ("max(3, 7) % 4", "3"),
+        ("factorial(20)", "2432902008176640000"),
+        ("2**200", str(2**200)),
+    ],
+)
+def test_a_sum_is_calculated(context, sum, result):
+    assert called(context, "calculate", sum=sum).text.endswith(f" = {result}")
+
+
+@pytest.mark.parametrize(
+    "sum",
+    [
+        "1 / 0",
+        "9**9**9**9",
+        "10.0**400",
+        "'a' * 10**9",
+        "__import__('os').system('true')",
+        "().__class__",
+        "x + 1",
+        "1 +",
+        "factorial(10**6)",
+        "10**1000",
+        "True",
+        "[1, 2]",
+        "",
+        "1" * 600,
+        "lambda: 1",
+    ],
+)
+def test_what_is_no_sum_is_said_and_costs_nothing(context, sum):
+    result = called(context, "calculate", sum=sum)
+    assert result.failed
+    assert "Traceback" not in result.text
+
+
+@pytest.mark.parametrize(
+    "sum",
+    [
+        "4000000**4000000",
+        "round(5, -100000000)",
+        "lcm(3**4000000, 2**4000000)",
+        "(2**4000000) * (3**4000000)",
+        "'%099999999d' % 5",
+        "-(9**9)**(9**4)",
+        "(2**1900)**1900",
+        "2**-(9**9)**99",
+    ],
+)
+def test_a_sum_over_which_python_would_brood_for_minutes_is_not_begun(context, sum):
+    begun = time.process_time()
+    called(context, "calculate", sum=sum)
+    assert time.process_time() - begun < 1.0
+
+
+def test_a_draft_is_a_note_and_never_sent(context):
+    result = called(context, "draft_message", to="Anna", text="Shall we meet at eight?")
+    note = notes.get(context.db, 1, HERE.owner)
+    assert (note.title, note.text, note.origin) == ("draft to Anna", "Shall we meet at eight?", "model")
+    assert result == ToolResult(
+        "kept as the draft n1; it was not sent: the person has to send it", receipt="saved n1 “draft to Anna”, not sent"
+    )
+    assert called(context, "draft_message", to="Anna", text=" ") == ToolResult("the message is empty", failed=True)
+
+
+def test_today_tells_what_was_said_noted_and_learned(context):
+    assert called(context, "summarize_today") == ToolResult("nothing has happened today yet")
+    run(agent("I see."), context, "The boat lies in Trogir.")
+    notes.add(context.db, HERE, "paint it", noon, title="boat")
+    adoption.add(memory_of(context.db), adoption.claim("My boat lies in Trogir", "typed"))
+    assert called(context, "summarize_today").text.split("\n") == [
+        "said: s1 “The boat lies in Trogir.” (1 message)",
+        "noted: n1 boat",
+        "learned: f1 My boat lies in Trogir",
+    ]
+
+
+def test_today_names_each_task_made_today_once(context):
+    for words, when in (("call Anna", ""), ("water the plants", "in 1 hour"), ("pay the rent", "in 3 days")):
+        assert not called(context, "create_reminder", text=words, when=when).failed
+    assert called(context, "summarize_today").text.split("\n") == [
+        "due: t2 water the plants",
+        "planned: t3 pay the rent; t1 call Anna",
+    ]
+
+
+def test_today_tells_nothing_of_yesterday_or_of_others(context, db):
+    from datetime import timedelta
+
+    from agent_cli.memory.conversations import log, sessions
+    from agent_cli.memory.scope import Scope
+
+    old = sessions.start(db, HERE, noon() - timedelta(days=1))
+    log.add_user_message(db, old, HERE, [Part("yesterday", "typed")], noon() - timedelta(days=1))
+    other = Scope("caller", HERE.place)
+    log.add_user_message(db, sessions.start(db, other, noon()), other, [Part("theirs", "typed")], noon())
+    notes.add(db, other, "theirs too", noon)
+    assert called(context, "summarize_today") == ToolResult("nothing has happened today yet")
