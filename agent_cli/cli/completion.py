@@ -99,7 +99,9 @@ def script(shell: str, found: Table) -> str:
     """The script for a shell, with its first line saying how to install it."""
     template, words, between = _TEMPLATES[shell]
     paths = [place for place in found if place and " " not in place]
-    whole = template.replace("@paths", between.join(f"'{path}'" if between == " " else path for path in paths))
+    whole = template.replace("@function", _FUNCTION).replace(
+        "@paths", between.join(f"'{path}'" if between == " " else path for path in paths)
+    )
     whole = whole.replace("@words", "\n".join(words(place, some) for place, some in found.items()))
     head = "#compdef agent agent-cli\n" if shell == "zsh" else ""
     return f"{head}# To install: {_INSTALL[shell]}\n{whole}"
@@ -126,44 +128,45 @@ def _in_pwsh(place: str, words: Mapping[str, str]) -> str:
     return f"        '{place}' = @({quoted})"
 
 
-_WORDS = """\
+_FUNCTION = """\
 _agent_words() {
     case "$1" in
 @words
         *) return 1 ;;
     esac
-}
-"""
-_BASH = f"""\
-{_WORDS}_agent() {{
-    local cur="${{COMP_WORDS[COMP_CWORD]}}" prev="${{COMP_WORDS[COMP_CWORD-1]}}" at="" place words i
+}"""
+_BASH = """\
+@function
+_agent() {
+    local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD-1]}" at="" place words i
     [[ "$cur" == "=" ]] && cur="" && prev="=$prev"
-    [[ "$prev" == "=" ]] && prev="${{COMP_WORDS[COMP_CWORD-2]}}"; prev="${{prev#=}}"
+    [[ "$prev" == "=" ]] && prev="${COMP_WORDS[COMP_CWORD-2]}"; prev="${prev#=}"
     for ((i = 1; i < COMP_CWORD; i++)); do
-        case "$at/${{COMP_WORDS[i]}}" in @paths) at="$at/${{COMP_WORDS[i]}}" ;; esac
+        case "$at/${COMP_WORDS[i]}" in @paths) at="$at/${COMP_WORDS[i]}" ;; esac
     done
     [[ "$cur" == -* ]] && place="$at -" || place="$at"
     words="$(_agent_words "$at $prev" || _agent_words " $prev" || _agent_words "$place")"
     [[ "$cur" == -* && -n "$at" ]] && words+=$'\\n'"$(_agent_words " -")"
     COMPREPLY=($(compgen -W "$(cut -f1 <<<"$words")" -- "$cur"))
-}}
+}
 complete -o default -F _agent agent agent-cli"""
-_ZSH = f"""\
-{_WORDS}_agent() {{
-    local at="" i before="${{words[CURRENT-1]}}"
+_ZSH = """\
+@function
+_agent() {
+    local at="" i before="${words[CURRENT-1]}"
     local -a found
     for ((i = 2; i < CURRENT; i++)); do
-        case "$at/${{words[i]}}" in @paths) at="$at/${{words[i]}}" ;; esac
+        case "$at/${words[i]}" in @paths) at="$at/${words[i]}" ;; esac
     done
-    if compset -P '--*='; then before="${{IPREFIX%=}}"; fi
+    if compset -P '--*='; then before="${IPREFIX%=}"; fi
     local place="$at"; [[ "$PREFIX" == -* ]] && place="$at -"
-    found=("${{(@f)$(_agent_words "$at $before" || _agent_words " $before" || _agent_words "$place")}}")
-    if [[ "$PREFIX" == -* && -n "$at" ]]; then found+=("${{(@f)$(_agent_words " -")}}"); fi
-    found=("${{(@)${{(@)found//:/\\\\:}}//$'\\t'/:}}")
+    found=("${(@f)$(_agent_words "$at $before" || _agent_words " $before" || _agent_words "$place")}")
+    if [[ "$PREFIX" == -* && -n "$at" ]]; then found+=("${(@f)$(_agent_words " -")}"); fi
+    found=("${(@)${(@)found//:/\\\\:}//$'\\t'/:}")
     if [[ -n "$found" ]]; then _describe 'agent' found; elif [[ "$PREFIX" != -* ]]; then _files; fi
-}}
+}
 if [[ "$funcstack[1]" = _agent ]]; then _agent "$@"; else
-    (( $+functions[compdef] )) || {{ autoload -Uz compinit && compinit; }}
+    (( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }
     compdef _agent agent agent-cli
 fi"""
 _FISH = """\
