@@ -330,7 +330,11 @@ def _print_turn(events: Iterable[Event], invocation: Invocation, asked: AskOptio
             for each in transcript.take(event):
                 output.put_json_line(_without_notices(each))
     else:
-        writer = _writer(invocation, asked)
+        writer: AnswerWriter = PlainWriter(sys.stdout)
+        if asked.form != "json" and (asked.render or sys.stdout.isatty()):
+            from agent_cli.render import markdown  # not needed for a pipe
+
+            writer = markdown.answer_writer(sys.stdout, invocation.display(render=asked.render))
         try:
             for event in events:
                 transcript.take(event)
@@ -344,15 +348,6 @@ def _print_turn(events: Iterable[Event], invocation: Invocation, asked: AskOptio
         else:
             output.note(recall_log.NOTHING)
     return transcript
-
-
-def _writer(invocation: Invocation, asked: AskOptions) -> "AnswerWriter":
-    """Plain text for a pipe; at a terminal, or with --render, styled Markdown."""
-    if not (asked.render or sys.stdout.isatty()) or asked.form == "json":
-        return PlainWriter(sys.stdout)
-    from agent_cli.render import markdown  # not needed for a pipe
-
-    return markdown.answer_writer(sys.stdout, invocation.display(render=asked.render))
 
 
 def _print_event(
