@@ -131,14 +131,9 @@ def _due_time(found: _Found, now: datetime, zone: str) -> DueTime:
     return DueTime(due, words, zone)
 
 
-def _part_of_day(groups: Mapping[str, str]) -> str:
-    """The part of the day or ""; "tonight" names both a day and its part."""
-    return groups.get("part") or groups.get("tonight", "")
-
-
 def _time_of_day(groups: Mapping[str, str]) -> time | None:
     """The time of day, or None. Raises UsageError when there is no such time."""
-    part = _part_of_day(groups)
+    part = groups.get("part", "")
     if "clock" not in groups:
         return time(_PART_HOURS[part]) if part else None
     point = " ".join(next(groups[name] for name in ("point", "bare", "alone") if name in groups).split())
@@ -203,14 +198,14 @@ def _amount(words: str) -> float:
 def _on_day(groups: Mapping[str, str], at: time | None, wall: datetime, tz: tzinfo, now: datetime) -> datetime:
     """A named day, at a time. Raises UsageError when it is past."""
     today = wall.replace(hour=0, minute=0, second=0, microsecond=0)
-    part, day = _part_of_day(groups), _named_day(groups, today)
+    part, day = groups.get("part"), _named_day(groups, today)
     if part == "tonight" and "clock" in groups and at and at.hour < 5:
         day += timedelta(days=1)  # tonight at midnight
     due = moments.from_wall(datetime.combine(day, at or MORNING), tz)
     if due <= now and day == today:
         if not {"day", "weekend"}.isdisjoint(groups):
             day += timedelta(days=7)
-        elif "clock" not in groups and (_PART_HOURS.get(part, _NOON) >= _NOON or wall.hour < _NOON):
+        elif "clock" not in groups and (_PART_HOURS.get(part or "", _NOON) >= _NOON or wall.hour < _NOON):
             customary = (moments.from_wall(today.replace(hour=hour), tz) for hour in (12, 15, 18, 20, 22, 23))
             if (later := next((each for each in customary if each > now), None)) is None:
                 raise UsageError("today is nearly over: name a time, as in “in ten minutes” or “tomorrow at 9”")
@@ -380,6 +375,8 @@ def _locate(sentence: str) -> _Found:
             found.matches.append(match)
             found.groups.update({kind: match[0]} | date_phrases.groups(match))
             left = f"{left[: match.start()]}{chr(0) * len(match[0])}{left[match.end() :]}"
+    if "tonight" in found.groups:  # names both a day and its part
+        found.groups.setdefault("part", "tonight")
     found.matches.sort(key=lambda each: each.start())
     return found
 
