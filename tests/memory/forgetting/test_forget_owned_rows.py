@@ -30,6 +30,14 @@ def add(db, path):
     return sync(db)
 
 
+def read_again(db, place):
+    """What is counted when a file or folder is added once more."""
+    documents.add(db, HERE, str(place), noon)
+    tally = document_sync.SyncResult()
+    assert list(document_sync.sync(db, "person", noon, tally, [str(place)]))
+    return tally
+
+
 def texts(db):
     return [text for (text,) in db.rows("select text from section order by document_id, position")]
 
@@ -59,31 +67,44 @@ def test_what_will_go_is_shown_with_the_file_that_stays(db, folder):
     assert planned(db, "t1", "d1", "c1").format_lines() == plan.format_lines()
 
 
-def test_a_task_of_an_exchange_goes_with_it_and_one_made_by_hand_stays(db, session):
+def test_beyond_what_is_shown_or_named_it_is_counted(db, folder):
+    for n in range(25):
+        task(db, f"oil door {n}")
+    assert about(db, "oil door").format_lines()[20:] == ["       and 5 more", "to be erased: 25 tasks"]
+    for n in range(5):
+        (folder / f"{n}.md").write_text("Beans in May.\n")
+    add(db, folder)
+    [told] = planned(db, *(f"d{n}" for n in range(1, 6))).files
+    assert told.endswith(f"{folder}/2.md and 2 more stay on the disk: no sync brings these words of them back")
+
+
+def test_a_task_of_an_exchange_goes_with_it_and_those_made_by_hand_or_another_owner_and_schedules_stay(db, session):
     asked = int(say(db, session, "Remind me to oil the door.")[1:])
     task(db, "oil the door", session=session, message=asked, origin="model")
     task(db, "buy milk", session=session)
+    tasks.add(db, STRANGER, "oil the door", None, noon)
     say(db, session, "and on")
 
     erase(db, f"m{asked}")
 
-    assert db.rows("select text, session_id from task") == [("buy milk", session)]
+    assert db.rows("select text, session_id from task") == [("buy milk", session), ("oil the door", None)]
+    with pytest.raises(UsageError, match="there is no task t3"):
+        planned(db, "t3")
+    with pytest.raises(UsageError, match="nothing is remembered about 'oil'"):
+        about(db, "oil")
+    with db.write():
+        db.execute("delete from task where id = 3")
+    schedules.add(db, HERE, "0 7 * * *", noon, prompt="brief me", zone="UTC")
     other = sessions.start(db, HERE, NOON)
     task(db, "feed the cat", session=other, origin="model")  # retention has taken its message
     task(db, "shut the door", session=other)
     say(db, other, "hello")
+    with db.write():
+        db.execute("update schedule set last_session = ?", (other,))
     erase(db, f"s{other}")
+    assert [each.last_session for each in schedules.listing(db, "person")] == [None]
     assert db.rows("select text, session_id from task") == [("buy milk", session), ("shut the door", None)]
     assert db.rows("pragma foreign_key_check") == []
-
-
-def test_a_schedule_stays_when_the_session_of_its_last_run_goes(db, session):
-    say(db, session, "brief me")
-    schedules.add(db, HERE, "0 7 * * *", noon, prompt="brief me", zone="UTC")
-    with db.write():
-        db.execute("update schedule set last_session = ?", (session,))
-    erase(db, f"s{session}")
-    assert [each.last_session for each in schedules.listing(db, "person")] == [None]
 
 
 def test_sessions_named_after_a_schedule_lose_its_words(db, session):
@@ -102,14 +123,6 @@ def test_a_time_alone_means_tasks_and_no_file(db, folder):
     task(db, "sow beans")
     plan = forget.planned(db, provenance.select_by_topic(db, "person", "", since="2026-01-01", until="2026-02-01"))
     assert plan.counts == {"tasks": 1}
-
-
-def test_rows_of_another_owner_stay(db):
-    tasks.add(db, STRANGER, "open the vault", None, noon)
-    with pytest.raises(UsageError, match="there is no task t1"):
-        provenance.select_by_handle(db, "person", ["t1"])
-    with pytest.raises(UsageError, match="nothing is remembered about 'vault'"):
-        about(db, "vault")
 
 
 def test_other_rows_that_say_an_erased_line_are_named(db, session, folder):
@@ -225,19 +238,14 @@ def test_a_file_that_was_forgotten_by_its_name_is_not_read_again_even_when_it_is
     for words in ("Wool is sold in May.\n", "Wool is sold in June.\n"):
         path.write_text(words)
         assert (sync(db).erased, texts(db)) == (0, ["Beans in May."])
-    documents.add(db, HERE, str(path), noon)
-    tally = document_sync.SyncResult()
-    assert list(document_sync.sync(db, "person", noon, tally, [str(path)]))
-    assert (tally.erased, texts(db)) == (1, ["Beans in May."])
+    assert (read_again(db, path).erased, texts(db)) == (1, ["Beans in May."])
 
 
 def test_a_file_that_is_added_once_more_says_what_stays_out(db, folder):
     (folder / "a.md").write_text("# Bank\n\nThe vault is deep.\n\n# Garden\n\nBeans in May.\n")
     add(db, folder)
     erase(db, "d1")
-    documents.add(db, HERE, str(folder), noon)
-    tally = document_sync.SyncResult()
-    assert list(document_sync.sync(db, "person", noon, tally, [str(folder)]))
+    tally = read_again(db, folder)
     assert (tally.unchanged, tally.erased, texts(db)) == (1, 1, ["Beans in May."])
 
 
@@ -273,20 +281,6 @@ def test_of_very_many_sections_no_trace_is_left(file, folder):
     assert len(texts(file)) == 30
     for name in (word_tables.table(file, index) for index in ("words", "trigrams")):
         file.execute(f"insert into {name} ({name}, rank) values ('integrity-check', 1)")
-
-
-def test_of_more_files_than_can_be_named_the_rest_is_counted(db, folder):
-    for n in range(5):
-        (folder / f"{n}.md").write_text("Beans in May.\n")
-    add(db, folder)
-    [told] = planned(db, *(f"d{n}" for n in range(1, 6))).files
-    assert told.endswith(f"{folder}/2.md and 2 more stay on the disk: no sync brings these words of them back")
-
-
-def test_what_goes_is_counted_beyond_what_is_shown(db):
-    for n in range(25):
-        task(db, f"oil door {n}")
-    assert about(db, "oil door").format_lines()[20:] == ["       and 5 more", "to be erased: 25 tasks"]
 
 
 def test_the_receipts_kept_for_a_repeated_answer_are_forgotten_with_what_they_tell(file):

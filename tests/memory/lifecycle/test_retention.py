@@ -140,23 +140,19 @@ def test_what_would_go_is_what_goes(lived):
     assert {grain: sum(int(n) for g, n in counted if g == grain) for grain, _ in counted} == expected
 
 
-def test_own_values_stand_instead_of_those_of_the_preset(season):
-    run(season, {"preset": "short", "working": "1w", "week": "keep"})
+@pytest.mark.parametrize(
+    ("table", "said", "day", "week"),
+    [  # what stays: the first message, the first day and the first week
+        ({"preset": "short", "working": "1w", "week": "keep"}, date(2026, 3, 8), "2026-02-13", "2025-W51"),
+        ({"day": "30d"}, date(2025, 12, 15), "2026-02-13", "2025-W51"),
+        ({"working": "60d", "day": "10d"}, date(2026, 1, 15), "2026-01-15", "2025-W51"),
+    ],
+    ids=["own values instead of the preset's", "a grain alone", "what a summary was made of is still to go"],
+)
+def test_each_grain_goes_by_its_own_limit_and_after_what_it_was_made_of(season, table, said, day, week):
+    run(season, table)
 
-    assert min(messages(season)) == date(2026, 3, 8)
-    assert min(keys(season, "day")) == "2026-02-13"
-    assert "2025-W51" in keys(season, "week")
-
-
-def test_a_grain_named_alone_is_all_that_goes(season):
-    assert run(season, {"day": "30d"}) == {"session": 60, "day": 60}
-    assert (len(messages(season)), min(keys(season, "day"))) == (91, "2026-02-13")
-
-
-def test_a_summary_stays_as_long_as_what_it_was_made_of_is_still_to_go(season):
-    run(season, {"working": "60d", "day": "10d"})
-
-    assert (min(messages(season)), min(keys(season, "day"))) == (date(2026, 1, 15), "2026-01-15")
+    assert (min(messages(season)), min(keys(season, "day")), min(keys(season, "week"))) == (said, day, week)
 
 
 @for_each(
@@ -285,17 +281,9 @@ def test_what_is_pinned_stays_and_nothing_else_however_it_came(season):
     assert sorted(messages(season))[:2] == [date(2025, 12, 15), date(2026, 3, 14)]
     assert (min(of_sessions(season)), min(keys(season, "day"))) == (date(2025, 12, 15), "2025-12-20")
     assert "2025-12-15" not in keys(season, "day")
-
-
-def test_what_is_unpinned_after_what_took_it_in_is_gone_stays(season):
-    pinned = summaries.of_period(season, HERE.owner, "2025-12-20").id
-    summaries.pin(season, pinned, True)
-    run(season, SHORT)
     summaries.pin(season, pinned, False)
-
     run(season, SHORT)
-
-    assert min(keys(season, "day")) == "2025-12-20"
+    assert min(keys(season, "day")) == "2025-12-20", "what took it in is gone"
 
 
 def test_a_conversation_over_midnight_goes_when_both_days_have_it(db):
@@ -424,10 +412,13 @@ def test_search_and_what_is_carried_over_know_what_is_left(season):
     ]
 
 
-def test_what_retention_left_can_be_forgotten(season):
+def test_a_session_without_messages_is_named_by_its_summary_and_can_be_forgotten(season):
     index.refresh_all(season)
     run(season, SHORT)
     session = season.value("select session_id from summary where session_id is not null order by id limit 1")
+    named = sessions.name(season, sessions.get(season, session, HERE.owner))
+    assert named
+    assert summaries.of_session(season, session).text.startswith(named.removesuffix("…"))
 
     forget.erase(season, forgetting.planned(season, f"s{session}"), now)
 
@@ -448,16 +439,6 @@ def test_a_session_of_which_retention_left_one_message_stays_with_what_it_cannot
 
     assert season.value("select count(*) from message where session_id = ?", (session,)) == 0
     assert summaries.of_session(season, session).text == before
-
-
-def test_a_session_without_messages_is_named_by_its_summary(season):
-    run(season, SHORT)
-    session = season.value("select session_id from summary where session_id is not null order by id limit 1")
-
-    named = sessions.name(season, sessions.get(season, session, HERE.owner))
-
-    assert named
-    assert summaries.of_session(season, session).text.startswith(named.removesuffix("…"))
 
 
 def test_a_run_that_is_killed_goes_on_where_it_was(lived, files):
@@ -511,21 +492,14 @@ def test_the_worker_does_it_once_a_day_while_it_is_switched_on(season):
     assert queued(25, **SHORT) == [("retain", "all", "done"), ("retain", "all", "ready")]
 
 
-def test_the_person_comes_first(season):
+def test_the_person_comes_first_and_what_was_queued_before_it_was_switched_off_removes_nothing(season):
     jobs.add(season, retention.JOB, "all", NOW)
-    cancel = Cancel()
+    before, cancel = summary_texts(season), Cancel()
     cancel()
 
     with pytest.raises(Cancelled):
         worker.run_one(job_context(season, cancel=cancel, **SHORT))
-
     assert [(row["kind"], row["state"], row["attempts"]) for row in jobs.listing(season, 1)] == [("retain", "ready", 0)]
-
-
-def test_a_job_that_was_queued_before_it_was_switched_off_removes_nothing(season):
-    jobs.add(season, retention.JOB, "all", NOW)
-    before = summary_texts(season)
-
     assert worker.run_one(job_context(season))
     assert summary_texts(season) == before
 
