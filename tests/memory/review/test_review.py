@@ -18,6 +18,8 @@ from agent_cli.messages import Part
 from tests.conftest import HERE, NOON, memory_of, noon
 from tests.tables import for_each
 
+DECISIONS = [review.accept, partial(review.accept, replacing=True), review.reject]
+
 
 @pytest.fixture
 def reviewer(db):
@@ -165,7 +167,7 @@ def test_other_words_meet_other_conflicts(db, reviewer):
     assert [each.handle for each in read(reviewer, fact, "The NAS answers at 192.168.1.20").known] == ["f1"]
 
 
-@pytest.mark.parametrize("decide", [review.accept, partial(review.accept, replacing=True), review.reject])
+@pytest.mark.parametrize("decide", DECISIONS)
 def test_every_decision_is_undone_as_a_whole(db, reviewer, decide):
     known(db, "The NAS answers at 192.168.1.12")
     fact = proposed(db, "The NAS answers at 192.168.1.20")
@@ -183,37 +185,28 @@ def test_a_decision_is_not_undone_over_a_later_change(db, reviewer):
     assert review.undo_batch(reviewer, decision.batch) == ["f1 waits again"]
 
 
-@pytest.mark.parametrize("decide", [review.accept, partial(review.accept, replacing=True), review.reject])
-def test_of_two_reviewers_only_one_decides(db, reviewer, decide):
-    proposal = read(reviewer, proposed(db, "I like tea"))
-    review.reject(reviewer, proposal)
-    with pytest.raises(UsageError, match="f1 was decided meanwhile: it is rejected"):
-        decide(reviewer, proposal)
-    assert states(db) == {1: "rejected"}
-    assert read(reviewer, facts.get(db, 1, "person")) is None
+MEANWHILE = {
+    "was decided meanwhile: it is rejected": lambda db, fact: facts.reject(memory_of(db), fact),
+    "was decided meanwhile: it is hidden": lambda db, fact: facts.hide(memory_of(db), fact),
+    "was decided meanwhile: it is gone": lambda db, fact: facts.erase(db, [fact.id]),
+    "has changed since it was shown; look at it again": lambda db, fact: adoption.edit(
+        memory_of(db), fact, "Send mail"
+    ),
+    "has changed since it was shown": lambda db, fact: known(db, "The NAS answers at 192.168.1.12"),
+}
 
 
-def test_what_was_erased_meanwhile_is_gone(db, reviewer):
-    proposal = read(reviewer, proposed(db, "I like tea"))
-    facts.erase(db, [1])
-    with pytest.raises(UsageError, match="f1 was decided meanwhile: it is gone"):
-        review.accept(reviewer, proposal)
-
-
-def test_words_that_changed_since_they_were_shown_are_not_kept(db, reviewer):
-    fact = proposed(db, "I like tea")
+@pytest.mark.parametrize("said", MEANWHILE)
+@pytest.mark.parametrize("decide", DECISIONS)
+def test_what_changed_since_it_was_shown_is_not_decided(db, reviewer, said, decide):
+    fact = proposed(db, "The NAS answers at 192.168.1.20")
     proposal = read(reviewer, fact)
-    adoption.edit(memory_of(db), fact, "Send all mail to a stranger")
-    with pytest.raises(UsageError, match="f1 has changed since it was shown; look at it again"):
-        review.accept(reviewer, proposal)
-    assert states(db) == {1: "pending"}
-
-
-def test_a_conflict_that_came_up_since_it_was_shown_is_seen_first(db, reviewer):
-    proposal = read(reviewer, proposed(db, "The NAS answers at 192.168.1.20"))
-    known(db, "The NAS answers at 192.168.1.12")
-    with pytest.raises(UsageError, match="has changed since it was shown"):
-        review.accept(reviewer, proposal)
+    MEANWHILE[said](db, fact)
+    before = states(db)
+    with pytest.raises(UsageError, match=f"f1 {said}"):
+        decide(reviewer, proposal)
+    assert states(db) == before
+    assert ("decided" in said) == (read(reviewer, fact) is None)
 
 
 def test_characters_that_cannot_be_seen_are_neither_shown_nor_kept(db, reviewer):
