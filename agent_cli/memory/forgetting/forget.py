@@ -22,7 +22,7 @@ from agent_cli.memory.forgetting.provenance import TABLES
 from agent_cli.memory.language.keywords import NO_KEYWORDS, KeywordMatcher, Keywords, SearchTerms
 from agent_cli.memory.lineage import ErasedLine, ErasureRequest, Ids, Walk
 from agent_cli.memory.search import index, recall_log, word_tables
-from agent_cli.memory.skills import lineage as skills
+from agent_cli.memory.skills import skills
 from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.store import events, ids, jobs
 from agent_cli.store.db import Database

@@ -21,7 +21,7 @@ from agent_cli.memory.lineage import Copy, ErasedLine, ErasureRequest, Owner, Ta
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search import lineage as search
 from agent_cli.memory.search.candidates import Filter
-from agent_cli.memory.skills import lineage as skills
+from agent_cli.memory.skills import skills
 from agent_cli.memory.summaries import lineage as summaries
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
@@ -30,7 +30,7 @@ from agent_cli.values import frozen
 # Rows derive from rows of earlier owners, so that one pass reaches all. They are erased in the opposite order,
 # referring rows first.
 _FOLDERS = (
-    *(conversations.MESSAGES, documents.DOCUMENTS, facts.LINEAGE, skills.SKILLS, summaries.SUMMARIES),
+    *(conversations.MESSAGES, documents.DOCUMENTS, facts.LINEAGE, skills.LINEAGE, summaries.SUMMARIES),
     conversations.SESSION_ROWS,
 )
 _OWNED_TABLES = {table.name for owner in (*_FOLDERS, search.INDEXES) for table in owner.tables}
