@@ -45,7 +45,7 @@ def run() -> bool:
         read_again = [_behind(before, after) for before, after in pairwise(_messages(each) for each in requests)]
         last = [_tokens(_messages(each)[-3:]) for each in requests]
         slid = [_behind(before, after) for before, after in pairwise(_sliding(requests))]
-        num_ctx = requests[0].num_ctx or 0
+        num_ctx = requests[0].body["options"].get("num_ctx", 0)
     found = "4711" in seen
     rows = [
         ("largest request", max(sizes), f"≤ num_ctx {num_ctx}", max(sizes) <= num_ctx),
