@@ -220,7 +220,7 @@ def _typed() -> dict[int, float]:
             server.prompts.drop(CHAT.full_name)
             background.DELAY = 0.2 / SCALE
             warmer = background.Warmer(app, lambda: None)
-            app.settle = warmer.settle
+            app.wait_until_read = warmer.wait_until_read
             warmer.resume()
             time.sleep(seconds / SCALE)
             session = sessions.start(app.db, app.scope, app.time(), "ask")  # nothing of it is carried over

@@ -23,6 +23,7 @@ import numpy as np
 
 from agent_cli.agent.embedder_selection import EmbedderSelection
 from agent_cli.errors import ModelUnavailable
+from agent_cli.llm.ollama import OllamaEngine
 from agent_cli.memory.search import vectors
 from agent_cli.memory.summaries import summaries
 from agent_cli.store import file
@@ -84,7 +85,7 @@ def _make(program: Program, server: OllamaServer, rows: int) -> None:
 def _add_vectors(program: Program, server: OllamaServer, world: World, rows: int) -> None:
     """As the index job would, with made-up vectors: what an embedder takes is its own affair."""
     db = file.open_file(program.db, datetime.now(UTC), print)
-    EmbedderSelection(server.host, EMBEDDER.name).current(db)
+    EmbedderSelection(OllamaEngine(server.host), EMBEDDER.name).current(db)
     made = vectors.current(db)
     assert made is not None
     for first in range(1, rows + 1, 5000):

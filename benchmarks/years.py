@@ -123,13 +123,14 @@ def _next_start(program: Program, server: OllamaServer) -> Iterator[tuple[str, A
     assert ran.code == 0, ran.err
     request = server.requests[-1]
     (opening,) = program.rows("select opening from session order by id desc limit 1")[0]
-    budget = (request.num_ctx or 0) // 4
+    num_ctx = request.body["options"]["num_ctx"]
+    budget = num_ctx // 4
     yield "carried over, tokens", text.tokens(opening), f"≤ {budget}", 0 < text.tokens(opening) <= budget
     yield (
         "the first request, tokens",
         request.prompt_tokens,
-        f"≤ {request.num_ctx}",
-        ((request.prompt_tokens or 0) <= (request.num_ctx or 0)),
+        f"≤ {num_ctx}",
+        (request.prompt_tokens or 0) <= num_ctx,
     )
     found = "berth 4711" in str(request.body["messages"])
     yield f"what was told on {TOLD} is shown to the model", "yes" if found else "no", "yes", found
