@@ -9,7 +9,7 @@ from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.dates import due_times, periods
 from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.facts import adoption, facts
-from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
+from agent_cli.memory.forgetting import erasure_receipt, forget, selection
 from agent_cli.memory.planner import notes, schedules, tasks
 from agent_cli.memory.search import index, recall_log, vectors
 from agent_cli.memory.search.recall import Hit
@@ -34,12 +34,12 @@ def traces(path, secret):
 
 def planned(db, *named):
     """What goes with the rows that have these handles."""
-    return forget.planned(db, provenance.select_by_handle(db, "person", named))
+    return forget.planned(db, selection.select_by_handle(db, "person", named))
 
 
 def about(db, words):
     """What goes with a topic."""
-    return forget.planned(db, provenance.select_by_topic(db, "person", words))
+    return forget.planned(db, selection.select_by_topic(db, "person", words))
 
 
 def erase(db, *named):

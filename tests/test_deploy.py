@@ -15,7 +15,7 @@ from agent_cli.cli import usage
 from agent_cli.cli.usage import COMMANDS
 from agent_cli.config import settings_file
 from agent_cli.memory.conversations import sessions
-from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
+from agent_cli.memory.forgetting import erasure_receipt, forget, selection
 from agent_cli.store import backup, file_check
 from agent_cli.store.db import Database
 from benchmarks.__main__ import BENCHMARKS
@@ -111,13 +111,11 @@ def test_a_receipt_names_the_replica_that_keeps_what_was_said(file, tmp_path):
     folder.mkdir()
     for _ in range(2):
         say(file, sessions.start(file, HERE, NOON), "The cellar code is Xk7Qv2Rm9Tz4.")
-    first = erasure_receipt.erase(file, forget.planned(file, provenance.select_by_handle(file, "person", ["s1"])), noon)
+    first = erasure_receipt.erase(file, forget.planned(file, selection.select_by_handle(file, "person", ["s1"])), noon)
     assert (first.clean, first.traces, first.replica) == (False, 0, str(folder))
     assert f"Litestream keeps what was said in {folder} and in its replica: stop it" in first.remedies()[0]
     folder.rmdir()
-    second = erasure_receipt.erase(
-        file, forget.planned(file, provenance.select_by_handle(file, "person", ["s2"])), noon
-    )
+    second = erasure_receipt.erase(file, forget.planned(file, selection.select_by_handle(file, "person", ["s2"])), noon)
     assert (second.clean, second.replica) == (True, "")
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from agent_cli import kinds
 from agent_cli.memory import search_sources
-from agent_cli.memory.forgetting.provenance import TABLES
+from agent_cli.memory.forgetting.selection import TABLES
 from tests import structure
 from tests.structure import FILES, MODULES, SCHEMA, module
 from tests.tables import for_each

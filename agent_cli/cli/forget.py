@@ -11,7 +11,7 @@ from agent_cli.cli.invocation import Decision, group, parse_moment
 from agent_cli.cli.options import AsJson, Until, argument, flag, option
 from agent_cli.errors import AgentError, TracesLeft, UsageError
 from agent_cli.memory.conversations import sessions
-from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
+from agent_cli.memory.forgetting import erasure_receipt, forget, selection
 from agent_cli.memory.language.keywords import NO_KEYWORDS
 
 app = group()
@@ -58,7 +58,7 @@ def command(
         searched = erasure_receipt.repeat(app_.db, app_.time, [*(handles or ()), about or ""], terminal.drafts())
         _report(searched, as_json, erased=False)
         return
-    if handles and not about and not provenance.are_handles(handles):
+    if handles and not about and not selection.are_handles(handles):
         about, handles = " ".join(handles), None
     example = "2026-03-01"
     begins = parse_moment(since, app_.time(), example=example)
@@ -93,8 +93,8 @@ def _plan(app_: App, handles: list[str], about: str, since: str | None, until: s
     if handles and (about or since or until):
         raise UsageError("name rows by their handles, or by a topic and a time: not both at once")
     if handles:
-        return forget.planned(db, provenance.select_by_handle(db, owner, handles))
-    chosen = provenance.select_by_topic(db, owner, about, since, until)
+        return forget.planned(db, selection.select_by_handle(db, owner, handles))
+    chosen = selection.select_by_topic(db, owner, about, since, until)
     return forget.planned(db, chosen, None if about else NO_KEYWORDS)
 
 

@@ -1,7 +1,7 @@
 """The interface between forgetting and the folders that own tables.
 
 Each declares in a module `lineage.py` what its tables hold, which rows they are made from, and how rows are erased.
-forgetting/provenance.py walks through all of it and names no table itself.
+forgetting/selection.py walks through all of it and names no table itself.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

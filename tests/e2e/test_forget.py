@@ -160,13 +160,13 @@ def test_what_a_kill_left_in_the_journal_goes_with_the_next_start(program, next_
     child = f"""
 import os, signal
 from agent_cli.memory.forgetting import forget
-from agent_cli.memory.forgetting import provenance
+from agent_cli.memory.forgetting import selection
 from agent_cli.store import file
 from datetime import datetime
 from pathlib import Path
 noon = datetime.fromisoformat({NOON.isoformat()!r})
 db = file.open_file(Path({str(program.db)!r}), noon, print)
-plan = forget.planned(db, provenance.select_by_topic(db, "person", {SECRET!r}))
+plan = forget.planned(db, selection.select_by_topic(db, "person", {SECRET!r}))
 forget.erase(db, plan, lambda: noon)
 os.kill(os.getpid(), signal.SIGKILL)
 """

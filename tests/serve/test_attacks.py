@@ -13,7 +13,7 @@ import pytest
 
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import callers
-from agent_cli.memory.forgetting import forget, provenance
+from agent_cli.memory.forgetting import forget, selection
 from agent_cli.serve import routes
 from tests.ollama_server import script
 from tests.serving import FREE, asking, listening, opened, served, wait_until
@@ -57,7 +57,7 @@ def test_what_another_had_erased_cannot_be_found_out_by_proposing_it(house):
     mine.chat(words)
     bot.chat(words)
     for owner, fact in (("person", "f1"), ("caller:bot", "f2")):
-        names = provenance.select_by_handle(house.db, owner, [fact])
+        names = selection.select_by_handle(house.db, owner, [fact])
         forget.erase(house.db, forget.planned(house.db, names), house.app.time)
 
     told = [" ".join(each.chat(words).json()["notices"]) for each in (mine, bot, other)]

@@ -16,9 +16,9 @@ from agent_cli.memory.conversations import lineage as conversations
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.documents import lineage as documents
-from agent_cli.memory.forgetting import occurrences, provenance
+from agent_cli.memory.forgetting import occurrences, selection
 from agent_cli.memory.forgetting.occurrences import Copies
-from agent_cli.memory.forgetting.provenance import TABLES
+from agent_cli.memory.forgetting.selection import TABLES
 from agent_cli.memory.language.keywords import NO_KEYWORDS, KeywordMatcher, Keywords, SearchTerms
 from agent_cli.memory.lineage import ErasedLine, ErasureRequest, Ids, Walk
 from agent_cli.memory.search import index, recall_log, word_tables
@@ -84,7 +84,7 @@ class ErasurePlan:
     @property
     def format_counts(self) -> str:
         return ", ".join(
-            f"{many} {name if many > 1 else provenance.SINGULAR[name]}" for name, many in self.counts.items()
+            f"{many} {name if many > 1 else selection.SINGULAR[name]}" for name, many in self.counts.items()
         )
 
     def described(self) -> dict[str, Any]:
@@ -109,18 +109,18 @@ def planned(db: Database, request: ErasureRequest, wanted: Keywords | None = Non
     """
     index.refresh_all(db)  # the rest of long texts may wait: only words that many rows have are counted in it
     version = db.change_counter()
-    walk = provenance.walk(db, request)
+    walk = selection.walk(db, request)
     _refuse_unfinished(db, walk)
     keywords = _keywords(db, request) if wanted is None else wanted
     copies, terms = occurrences.find_copies(db, walk, keywords)
-    counts = provenance.counts(db, walk)
-    for copy in provenance.COPIES:
+    counts = selection.counts(db, walk)
+    for copy in selection.COPIES:
         if many := len(copies.rows[copy.name]) + len(walk[copy.name]):
             counts[copy.name] = counts.get(copy.name, 0) + many
     if not counts:
         about = f" about {request.topic!r}" if request.topic else ""
         raise UsageError(f"nothing is remembered{about}: nothing was erased")
-    lines, count = provenance.lines(db, walk, _SHOWN)
+    lines, count = selection.lines(db, walk, _SHOWN)
     return ErasurePlan(
         *(request, walk, copies, terms, counts, lines, count - len(lines), version),
         skills.describe_shortened(db, walk),
@@ -135,7 +135,7 @@ def with_related(db: Database, plan: ErasurePlan, handles: Sequence[str]) -> Era
     for are_summaries in (False, True):
         offered = {row.handle for row in plan.related}
         if left := [each for each in handles if each.startswith("y") == are_summaries and each in offered]:
-            more = provenance.select_by_handle(db, plan.request.owner, left)
+            more = selection.select_by_handle(db, plan.request.owner, left)
             plan = planned(db, plan.request.with_(more), plan.keywords)
     return plan
 
@@ -147,7 +147,7 @@ def _keywords(db: Database, request: ErasureRequest) -> Keywords:
     if "session" in request.rows or sum(map(len, request.rows.values())) > _MOST_NAMED:
         return NO_KEYWORDS
     cut = {"message": conversations.cut_messages(db, request)}
-    texts = provenance.texts(db, Walk(request, dict(request.rows), dict[str, dict[int, Any]](cut)))
+    texts = selection.texts(db, Walk(request, dict(request.rows), dict[str, dict[int, Any]](cut)))
     # The words around what became a fact are another fact's.
     quotes = {*lineage.texts(db, ["select quote from fact where id {ids}"], request.rows.get("fact", ()))}
     personal = [each for each in texts.personal if each not in quotes or each in texts.statements]
@@ -160,18 +160,18 @@ def erase(db: Database, plan: ErasurePlan, time: clock.Clock) -> None:
     if db.change_counter() != version:  # outside of the transaction: this may take seconds
         version, copies = db.change_counter(), occurrences.find_copies(db, plan.walk, plan.keywords)[0]
     with db.write():
-        walk = provenance.walk(db, plan.request)
+        walk = selection.walk(db, plan.request)
         if walk != plan.walk:
             raise UsageError("something was added to it meanwhile: nothing was erased; look at it again")
         _refuse_unfinished(db, walk)
         if db.change_counter() != version:
             copies = occurrences.find_copies(db, walk, plan.keywords)[0]
-        for copy in provenance.COPIES:
+        for copy in selection.COPIES:
             copy.erase(db, copies.rows[copy.name])
-        for table in provenance.TABLES.values():
+        for table in selection.TABLES.values():
             texts = table.texts(db, table.remembered, walk.losing_words(table.name))
             tombstones.add(db, texts, time(), walk.request.owner)
-        for owner in reversed(provenance.OWNERS):  # referring rows first; rows leave the index before their text goes
+        for owner in reversed(selection.OWNERS):  # referring rows first; rows leave the index before their text goes
             owner.erase(db, walk, time)
         index.drop_unused(db)
         _rebuild(db, walk, time)
@@ -281,7 +281,7 @@ def _going_along(db: Database, walk: Walk, handles: Sequence[str]) -> list[Relat
     """The rows that would be erased with these, and are not named yet."""
     named, found = {*walk.handles, *handles}, list[RelatedRow]()
     for handle in handles:
-        along = provenance.walk(db, provenance.select_by_handle(db, walk.request.owner, [handle])).handles
+        along = selection.walk(db, selection.select_by_handle(db, walk.request.owner, [handle])).handles
         fresh = [each for each in along if each not in named and each[0] in _ALONG]
         found += [row for each in fresh if (row := _described(db, each, f"goes with {handle}")).text]
         named.update(fresh)

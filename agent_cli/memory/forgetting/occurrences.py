@@ -14,8 +14,8 @@ from typing import Any
 
 from agent_cli import kinds
 from agent_cli.memory import lineage
-from agent_cli.memory.forgetting import provenance
-from agent_cli.memory.forgetting.provenance import COPIES, SINGULAR, TABLES
+from agent_cli.memory.forgetting import selection
+from agent_cli.memory.forgetting.selection import COPIES, SINGULAR, TABLES
 from agent_cli.memory.language import keywords
 from agent_cli.memory.language.keywords import (
     MIN_LINE,
@@ -90,7 +90,7 @@ def find_copies(db: Database, walk: Walk, keywords_: Keywords) -> tuple[Copies, 
     Rows of other owners stay and are not named. A line that other sections of files contain too, such as a license, is
     kept in results of tools.
     """
-    texts, topic, owner = provenance.texts(db, walk), walk.request.topic, walk.request.owner
+    texts, topic, owner = selection.texts(db, walk), walk.request.topic, walk.request.owner
     personal, other = [*texts.personal, *texts.files], texts.other
     statements = {fold(text).strip(" .!?…\n") for text in texts.statements}
     lines = {*line_ends(personal), *(text for text in statements if MIN_STATEMENT <= len(text) < MIN_PERSONAL)}
@@ -112,7 +112,7 @@ def find_copies(db: Database, walk: Walk, keywords_: Keywords) -> tuple[Copies, 
         for copy in COPIES
         if copy.looks_for in exact
     }
-    tables = [table for table in provenance.in_order(_ORDER) if table.stated_text and table.name != _FILES]
+    tables = [table for table in selection.in_order(_ORDER) if table.stated_text and table.name != _FILES]
     going = {table.name: {*walk.losing_words(table.name)} for table in tables}
     for copy in COPIES:
         going.get(copy.table, set()).update(found.get(copy.name, ()))

@@ -7,7 +7,7 @@ from agent_cli.agent import profile
 from agent_cli.app import turns, upkeep
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log
-from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
+from agent_cli.memory.forgetting import erasure_receipt, forget, selection
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import recall, recall_log
 from agent_cli.memory.search.candidates import Filter
@@ -133,10 +133,10 @@ def forget_(conversation: Conversation, argument: str) -> Result:
         return "\n".join([receipt.sentence(), *receipt.details(), *receipt.remedies()])
 
     owner = app.scope.owner
-    if provenance.are_handles(words):
-        plan = forget.planned(app.db, provenance.select_by_handle(app.db, owner, words))
+    if selection.are_handles(words):
+        plan = forget.planned(app.db, selection.select_by_handle(app.db, owner, words))
     else:
-        plan = forget.planned(app.db, provenance.select_by_topic(app.db, owner, argument))
+        plan = forget.planned(app.db, selection.select_by_topic(app.db, owner, argument))
 
     if set(plan.counts) == {"prompts"} and log.prompts_are_command(
         app.db, plan.verbatim_copies.rows["prompts"], "/forget"

@@ -8,7 +8,7 @@ import pytest
 from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import callers, log, sessions
-from agent_cli.memory.forgetting import forget, provenance
+from agent_cli.memory.forgetting import forget, selection
 from agent_cli.memory.lifecycle import retention
 from agent_cli.messages import Part
 from agent_cli.store import events
@@ -103,7 +103,7 @@ def test_old_keys_are_free_again_and_names_stay(db, bot):
 
 def test_forgetting_a_conversation_forgets_which_requests_it_answered(db, bot):
     exchange(db, bot)
-    plan = forget.planned(db, provenance.select_by_handle(db, bot.owner, ["s1"]))
+    plan = forget.planned(db, selection.select_by_handle(db, bot.owner, ["s1"]))
     forget.erase(db, plan, noon)
     assert db.rows("select * from answered") == []
 

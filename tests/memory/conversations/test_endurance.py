@@ -11,7 +11,7 @@ from agent_cli.errors import ModelFailed, UsageError
 from agent_cli.llm.model import Text
 from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.dates import periods
-from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
+from agent_cli.memory.forgetting import erasure_receipt, forget, selection
 from agent_cli.memory.language import keywords
 from agent_cli.memory.lifecycle import closing, retention
 from agent_cli.memory.search import index
@@ -50,7 +50,7 @@ def clock():
 
 
 def erase(db, clock, *handles):
-    return erasure_receipt.erase(db, forget.planned(db, provenance.select_by_handle(db, "person", handles)), clock)
+    return erasure_receipt.erase(db, forget.planned(db, selection.select_by_handle(db, "person", handles)), clock)
 
 
 def take(db, *found):

@@ -14,8 +14,8 @@ from agent_cli.llm.offline import Reply, ScriptedModel
 from agent_cli.memory import lineage, tombstones
 from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.facts import adoption, fact_files, facts
-from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
-from agent_cli.memory.forgetting.provenance import OWNERS, TABLES
+from agent_cli.memory.forgetting import erasure_receipt, forget, selection
+from agent_cli.memory.forgetting.selection import OWNERS, TABLES
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index, word_tables
@@ -102,7 +102,7 @@ def unsaid(db, secret):
 def test_owners_stand_in_the_order_in_which_rows_come_from_rows(file, tmp_path):
     """So that one walk reaches all: another one finds nothing more."""
     forgetting.spread(file, SECRET, files=tmp_path / "files")
-    walk = provenance.walk(file, provenance.select_by_topic(file, "person", SECRET))
+    walk = selection.walk(file, selection.select_by_topic(file, "person", SECRET))
     rows = dict(walk.rows)
 
     for owner in OWNERS:
@@ -292,14 +292,14 @@ def test_a_topic_finds_each_of_its_words_wherever_it_stands_and_nothing_else(wor
         say(db, session, other)
     say(db, session, said)
 
-    assert provenance.select_by_topic(db, "person", words).rows == {"message": (4,)}
+    assert selection.select_by_topic(db, "person", words).rows == {"message": (4,)}
 
 
 def test_a_topic_finds_all_that_has_its_words_however_much_that_is(db, session):
     for number in range(300):
         say(db, session, f"In year {number} the presents for the birthdays of Anna were late")
 
-    assert len(provenance.select_by_topic(db, "person", "birthday present for Anna").rows["message"]) == 300
+    assert len(selection.select_by_topic(db, "person", "birthday present for Anna").rows["message"]) == 300
 
 
 def test_with_a_damaged_index_a_topic_is_refused_because_some_might_be_left_and_a_time_is_not(db, session):
@@ -307,8 +307,8 @@ def test_with_a_damaged_index_a_topic_is_refused_because_some_might_be_left_and_
     meta.note_damaged(db, "words")
 
     with pytest.raises(StoreError, match="texts may be missing: run `agent index rebuild`"):
-        provenance.select_by_topic(db, "person", "Anna's birthday")
-    found = provenance.select_by_topic(db, "person", "", since="2026-01-01", until="2026-02-01")
+        selection.select_by_topic(db, "person", "Anna's birthday")
+    found = selection.select_by_topic(db, "person", "", since="2026-01-01", until="2026-02-01")
     assert found.rows["message"] == (1,)
 
 

@@ -7,7 +7,7 @@ import pytest
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import callers, log, sessions
 from agent_cli.memory.documents import document_sync, documents
-from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
+from agent_cli.memory.forgetting import erasure_receipt, forget, selection
 from agent_cli.memory.planner import notes, schedules, tasks
 from agent_cli.memory.search import recall_log, word_tables
 from agent_cli.memory.search.recall import Hit
@@ -121,7 +121,7 @@ def test_a_time_alone_means_tasks_and_no_file(db, folder):
     os.utime(folder / "a.md", (NOON.timestamp(), NOON.timestamp()))
     add(db, folder)
     task(db, "sow beans")
-    plan = forget.planned(db, provenance.select_by_topic(db, "person", "", since="2026-01-01", until="2026-02-01"))
+    plan = forget.planned(db, selection.select_by_topic(db, "person", "", since="2026-01-01", until="2026-02-01"))
     assert plan.counts == {"tasks": 1}
 
 

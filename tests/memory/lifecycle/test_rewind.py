@@ -10,7 +10,7 @@ from agent_cli.agent import carry_over
 from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import adoption, facts
-from agent_cli.memory.forgetting import forget, provenance
+from agent_cli.memory.forgetting import forget, selection
 from agent_cli.memory.language.triples import Claim
 from agent_cli.memory.lifecycle import closing, retention, rewind
 from agent_cli.memory.planner import tasks
@@ -241,7 +241,7 @@ def test_tokens_are_still_counted_and_forgetting_still_reaches_it(db, session, l
     take_back(db, session, last)
     [row] = records.token_usage(db, HERE.owner, "session", 5)
     assert (row["answers"], row["tokens_in"]) == (2, 20)
-    assert 3 in provenance.select_by_topic(db, HERE.owner, "Gutenberg").rows["message"]
+    assert 3 in selection.select_by_topic(db, HERE.owner, "Gutenberg").rows["message"]
     forget.erase(db, forgetting.planned(db, "m3"), noon)
     assert db.value("select count(*) from message where text like '%Gutenberg%'") == 0
     assert said(db, session) == ["My router is a Zyxel.", "Noted."]

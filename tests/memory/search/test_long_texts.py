@@ -4,7 +4,7 @@ from itertools import islice
 
 import pytest
 
-from agent_cli.memory.forgetting import forget, provenance
+from agent_cli.memory.forgetting import forget, selection
 from agent_cli.memory.search import index, word_tables
 from agent_cli.store import file
 from tests.conftest import NOON, noon
@@ -147,7 +147,7 @@ def test_a_fact_learned_before_the_rest_was_indexed_is_found_and_so_is_the_rest(
 def test_a_long_text_is_forgotten_whole_however_much_of_it_was_indexed(db, session, steps):
     say(db, session, words(100_000, [(60_000, "pomegranate")]))
     list(islice(index.refresh_steps(db), steps))
-    forget.erase(db, forget.planned(db, provenance.select_by_topic(db, "person", "pomegranate")), noon)
+    forget.erase(db, forget.planned(db, selection.select_by_topic(db, "person", "pomegranate")), noon)
 
     assert (matches(db, "word7"), db.value("select count(*) from passage"), index.count_stale(db)) == ([], 0, 0)
     assert is_exact(db)

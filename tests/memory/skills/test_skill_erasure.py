@@ -4,7 +4,7 @@ import pytest
 
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import sessions
-from agent_cli.memory.forgetting import erasure_receipt, forget, provenance
+from agent_cli.memory.forgetting import erasure_receipt, forget, selection
 from agent_cli.memory.search import index
 from agent_cli.memory.skills import skills
 from tests.conftest import HERE, NOON, empty, memory_of, noon
@@ -31,7 +31,7 @@ def code_session(file):
 
 
 def planned(db, *handles):
-    return forget.planned(db, provenance.select_by_handle(db, "person", handles))
+    return forget.planned(db, selection.select_by_handle(db, "person", handles))
 
 
 def erase(db, *handles):
@@ -157,7 +157,7 @@ def test_a_skill_stays_without_the_versions_that_say_a_topic(file):
     text = skills.compose("open-safe", "Opens it", "Ask Anna.")
     skills.edit(memory_of(file), skills.get(file, 1, "person"), text)
     write(file, "call", "Call Anna.")
-    names = provenance.select_by_topic(file, "person", "Anna")
+    names = selection.select_by_topic(file, "person", "Anna")
     plan = forget.planned(file, names)
     assert (plan.format_counts, plan.format_lines()[-1]) == (
         "1 skill, 1 skill in part",

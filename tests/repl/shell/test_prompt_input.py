@@ -21,7 +21,7 @@ from agent_cli.app.app import open_app
 from agent_cli.errors import UsageError
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, sessions
-from agent_cli.memory.forgetting import forget, provenance
+from agent_cli.memory.forgetting import forget, selection
 from agent_cli.memory.planner import notes
 from agent_cli.messages import Part
 from agent_cli.repl.commands import session_commands
@@ -403,7 +403,7 @@ def test_what_was_forgotten_is_foreseen_no_more(app):
         await until(lambda: line.preview.line)
         forget.erase(
             app.db,
-            forget.planned(app.db, provenance.select_by_handle(app.db, app.scope.owner, [lives.handle])),
+            forget.planned(app.db, selection.select_by_handle(app.db, app.scope.owner, [lives.handle])),
             app.time,
         )
         line.drop_forgotten()
