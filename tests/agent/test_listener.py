@@ -50,23 +50,17 @@ def test_what_is_typed_is_kept_and_anything_else_waits_or_is_not_kept_and_each_i
     assert db.rows("select place from fact") == [("",), ("",), (HERE.place,)]
 
 
-UNCLEAR, WRITE, ERASES = "nothing was kept", "write a statement, as in", "shows what it would erase, and asks"
-TO_TYPE = {  # said: the line, with the command at the prompt and in a shell
-    "Remember to buy milk": (
-        "“buy milk” is something to do, not a fact: {} buy milk makes it a task",
-        "remind",
-        "remind",
-    ),
-    "don't forget my birthday": (f"{UNCLEAR} of “my birthday”: {WRITE} {{}} I live in Graz", "remember", "facts add"),
-    "forget that I drink no coffee": (f"nothing was forgotten yet: {{}} drink coffee {ERASES}", "forget", "forget"),
-}
-
-
-@pytest.mark.parametrize("said", TO_TYPE)
-def test_what_cannot_be_kept_is_answered_with_what_to_type(lines, db, said):
-    line, at_prompt, in_a_shell = TO_TYPE[said]
-    assert lines(said) == [line.format(f"/{at_prompt}")]
-    assert lines(said, SHELL) == [line.format(f"agent {in_a_shell}")]
+def test_what_cannot_be_kept_is_answered_with_what_to_type(lines, db):
+    for at_keyboard, (remind, remember, forget) in {
+        KEYBOARD: ("/remind", "/remember", "/forget"),
+        SHELL: ("agent remind", "agent facts add", "agent forget"),
+    }.items():
+        task = f"“buy milk” is something to do, not a fact: {remind} buy milk makes it a task"
+        assert lines("Remember to buy milk", at_keyboard) == [task]
+        unclear = f"nothing was kept of “my birthday”: write a statement, as in {remember} I live in Graz"
+        assert lines("don't forget my birthday", at_keyboard) == [unclear]
+        later = f"nothing was forgotten yet: {forget} drink coffee shows what it would erase, and asks"
+        assert lines("forget that I drink no coffee", at_keyboard) == [later]
     assert kept(db) == []
 
 
