@@ -219,16 +219,13 @@ def _line(summary: Summary, period: Period | None = None) -> str:
     if summary.method == summaries.EXTRACT:
         line = f"in the person's words: {line}"
     if period:
-        name = f"{'week from ' if period.unit == 'week' else ''}{_name(period)}"
+        began = f"{period.first:{'%B %Y' if period.unit == 'month' else '%d %B %Y'}}"
+        name = f"{'week from ' if period.unit == 'week' else ''}{began}"
+        if period.unit in ("year", "quarter"):
+            name = " ".join(reversed(period.key.split("-")))
         return f"- {name} ({summary.handle}): {text.unfenced(line)}"
     return f"- {_day_of(summary.started_at, summary.utc_offset)} (s{summary.session}): {text.unfenced(line)}"
 
 
 def _day_of(stored: str, offset: int) -> str:
     return f"{clock.local(stored, offset):%d %B %Y}"
-
-
-def _name(period: Period) -> str:
-    if period.unit in ("year", "quarter"):
-        return " ".join(reversed(period.key.split("-")))
-    return f"{period.first:{'%B %Y' if period.unit == 'month' else '%d %B %Y'}}"

@@ -60,7 +60,10 @@ def listen(make_agent: MakeAgent, question: Question) -> Generator[Event, None, 
                         for each in adoption.contradictions(_memory(context), context.session, message, question.parts):
                             yield Noticed(each.message(at_keyboard=question.at_keyboard))
                     if context.learns and event.model not in ("", "offline"):
-                        _queue_learning(context)
+                        session, now = ids.handle("session", context.session), context.time()
+                        jobs.add(context.db, LEARN, session, now)
+                        if sessions.get(context.db, context.session, context.scope.owner).kind == "chat":
+                            jobs.add(context.db, REFLECT, session, now, now + REFLECT_DELAY)
 
 
 def _memory(context: ToolContext) -> MemoryContext:
@@ -79,14 +82,6 @@ def _hint(claim: str, question: Question) -> str:
     if question.at_keyboard:
         return "nothing was saved in this turn: /remember saves your last message, /remember WORDS saves these words"
     return 'nothing was saved in this turn: agent facts add "…" keeps what you write there'
-
-
-def _queue_learning(context: ToolContext) -> None:
-    """Queue the jobs that read the session for facts and, unless it is a single question, for skills."""
-    session, now = ids.handle("session", context.session), context.time()
-    jobs.add(context.db, LEARN, session, now)
-    if sessions.get(context.db, context.session, context.scope.owner).kind == "chat":
-        jobs.add(context.db, REFLECT, session, now, now + REFLECT_DELAY)
 
 
 def answer_requests(question: Question, message: int) -> list[str]:

@@ -102,7 +102,7 @@ def prepare_session(context: ToolContext) -> None:
             if opening is None:
                 memory, everywhere = context.remembered, context.everywhere
                 opening = carry_over.compose(memory, context.scope, now, current, everywhere=everywhere)[0].text
-            sessions.change(context.db, context.session, opening=opening, profile=start.stored)
+            sessions.change(context.db, context.session, opening=opening, profile=start)
 
 
 def _rounds(agent: Agent, context: ToolContext, cancel: Cancel) -> Generator[Event, None, None]:

@@ -55,10 +55,6 @@ class Snapshot:
         except (ValueError, TypeError):  # a damaged file: all of it is told as new
             return Snapshot()
 
-    @property
-    def stored(self) -> str:
-        return json.dumps([self.facts, self.change])
-
 
 @frozen
 class Shown:
@@ -91,10 +87,10 @@ def select(db: Database, scope: Scope, session: int | None, now: datetime, budge
     return chosen
 
 
-def current(db: Database, scope: Scope, session: int | None, now: datetime, budget: int) -> Snapshot:
-    """What a session is told that begins now."""
+def current(db: Database, scope: Scope, session: int | None, now: datetime, budget: int) -> str:
+    """What a session is told that begins now, as it is stored: the snapshot as JSON."""
     chosen = select(db, scope, session, now, budget)
-    return Snapshot(tuple(sorted(each.id for each in chosen)), facts.last_change(db))
+    return json.dumps([sorted(each.id for each in chosen), facts.last_change(db)])
 
 
 def shown(db: Database, scope: Scope, stored: str | None, session: int | None, now: datetime, budget: int) -> Shown:

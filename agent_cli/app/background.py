@@ -234,27 +234,24 @@ class Warmer:
             if model.name in ("offline", "scripted"):  # without a server
                 return
             agent = turns.agent(self._app, model)
-            ahead = _Ahead(self._app.config, model.name, _beginning(self._app, db, agent, self._session()))
+            request = _beginning(self._app, db, agent, self._session())
+            ahead = _Ahead(self._app.config, model.name, request)
             with self._lock:
                 if self._paused or count != self._count or self._held == ahead:
                     return
                 former, self._ahead, self._held = self._ahead, ahead, ahead
             if former:
                 former.cancel()
-            self._send(db, agent, ahead)
-
-    def _send(self, db: Database, agent: Agent, ahead: _Ahead) -> None:
-        whole, request = False, ahead.request
-        try:
-            with watched(db, self._app.time, ahead.cancel) as cancel:
-                for _ in agent.model.reply(request.messages, request.tools, think=agent.think, limit=1, cancel=cancel):
-                    pass
-            whole = True
-        finally:
-            with self._lock:
-                if not whole and self._ahead is ahead:
-                    self._held = None
-            ahead.done.set()
+            try:
+                with watched(db, self._app.time, ahead.cancel) as cancel:
+                    for _ in model.reply(request.messages, request.tools, think=agent.think, limit=1, cancel=cancel):
+                        pass
+            except BaseException:
+                with self._lock:
+                    self._held = None if self._ahead is ahead else self._held
+                raise
+            finally:
+                ahead.done.set()
 
 
 def _beginning(app: App, db: Database, agent: Agent, session: int | None) -> Context:
