@@ -17,7 +17,6 @@ from agent_cli import clock, text
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.conversations import readings
 from agent_cli.memory.conversations.log import Entry
-from agent_cli.memory.conversations.readings import Quote, Reading
 from agent_cli.memory.dates import spans
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.facts import Fact
@@ -186,8 +185,9 @@ def claims(
     for each in found if messages else ():
         for clause in adoption.separate(each.statement) if each.op == "insert" else [each.statement]:
             claim = _claim(db, owner, replace(each, statement=clause), messages)
-            if claim and not (claim.inferred and _is_from_others(claim.statement, said, others)):
-                claims.append(claim)
+            words = set(text.words(claim.statement)) - terms.STOP_WORDS if claim and claim.inferred else set[str]()
+            is_from_others = any(len(words & set(text.words(other))) > len(words & said) for other in others)
+            claims += [claim] if claim and not is_from_others else []
     return claims
 
 
@@ -241,7 +241,10 @@ def _claim(db: Database, owner: str, operation: Operation, messages: Sequence[En
     reading = readings.before_proposal(db, source.id, operation.statement, quote)
     at = clock.local(source.at, source.utc_offset)
     statement = spans.resolve(operation.statement, at)
-    says_something = is_fact(statement) or _is_wish(statement, quote, reading)
+    is_wish = bool(  # how the person, in their own words, wants to be answered: an instruction, but theirs
+        quote and quote.trust == "typed" and reading is None and statements.says_how_to_answer(statement)
+    )
+    says_something = is_fact(statement) or (is_wish and quote and terms.is_similar(statement, quote.text))
     if operation.op == "delete" and target:
         statement = target.statement
     elif not says_something or (target and terms.is_similar(statement, target.statement)):
@@ -259,17 +262,6 @@ def _claim(db: Database, owner: str, operation: Operation, messages: Sequence[En
     return claim if claim.triple else _with_triple(claim, operation.triple)
 
 
-def _is_wish(statement: str, quote: Quote | None, reading: Reading | None) -> bool:
-    """Whether the person typed how they want to be answered: an instruction, but their own."""
-    return bool(
-        quote
-        and quote.trust == "typed"
-        and reading is None
-        and statements.says_how_to_answer(statement)
-        and terms.is_similar(statement, quote.text)
-    )
-
-
 def _with_triple(claim: Claim, triple: Triple) -> Claim:
     """The claim with the model's triple, where its words occur in the statement."""
     subject, predicate, object = triple.subject.casefold(), triple.predicate.casefold().replace(" ", "_"), triple.object
@@ -280,9 +272,3 @@ def _with_triple(claim: Claim, triple: Triple) -> Claim:
     if not about_person and (not subject or subject not in claim.statement.casefold()):
         return claim
     return replace(claim, triple=Triple("person" if about_person else triple.subject, predicate, object))
-
-
-def _is_from_others(statement: str, said: set[str], others: Sequence[str]) -> bool:
-    """Whether any of the other texts shares more words with a statement than what was said."""
-    words = set(text.words(statement)) - terms.STOP_WORDS
-    return any(len(words & set(text.words(other))) > len(words & said) for other in others)

@@ -121,10 +121,18 @@ def accepted_values(db: Database, owner: str, subject: str, predicates: Sequence
 
 
 def similar(db: Database, owner: str, statement: str) -> list[Fact]:
-    """Facts in any state that say nearly the same, numbers ignored: candidates for a closer comparison."""
+    """Facts in any state that say nearly the same, numbers ignored: candidates for a closer comparison.
+
+    Read are those with one of so many of the rarest marks that any similar statement has one (prefix filtering:
+    Chaudhuri and others, 2006).
+    """
+    marks, shingles = _marks(statement), _shingles(statement)
+    by_rarity = """select c.value, (select count(*) from (select 1 from fact_mark where hash = c.value limit 500))
+                   from json_each(?) c order by 2, 1"""
+    rarest = db.rows(by_rarity, (marks,))[: len(marks) - math.ceil(SIMILARITY * len(marks)) + 1]
     where = """+owner = ?2 and id in (
         select k.fact_id from json_each(?1) c cross join fact_mark k on k.hash = c.value) order by id"""
-    shingles, found = _shingles(statement), FACTS.select(db, where, (_rarest_marks(db, statement), owner))
+    found = FACTS.select(db, where, ([mark for mark, _ in rarest], owner))
     return [each for each in found if terms.nearly_equal(shingles, _shingles(each.statement), SIMILARITY)]
 
 
@@ -257,15 +265,6 @@ def _write_marks(db: Database, id: int, statement: str) -> None:
     """Write the hashes of a statement's shingles: similar ones are found by them without reading all facts."""
     db.execute("delete from fact_mark where fact_id = ?", (id,))
     db.execute_many("insert into fact_mark values (?, ?)", [(mark, id) for mark in _marks(statement)])
-
-
-def _rarest_marks(db: Database, statement: str) -> list[int]:
-    """So many of the rarest marks that any similar statement has one (prefix filtering: Chaudhuri and others, 2006)."""
-    marks = _marks(statement)
-    needed = len(marks) - math.ceil(SIMILARITY * len(marks)) + 1
-    query = """select c.value, (select count(*) from (select 1 from fact_mark where hash = c.value limit 500))
-               from json_each(?) c order by 2, 1"""
-    return [mark for mark, _ in db.rows(query, (marks,))[:needed]]
 
 
 def _marks(statement: str) -> list[int]:
