@@ -245,12 +245,8 @@ def test_what_repeats_keeps_its_time_on_the_wall_when_the_clocks_change():
 
 
 def test_every_hour_is_a_true_hour():
-    assert times("every hour", "2026-10-25T00:30:00+02:00", VIENNA, 4) == [
-        "Sun 25 Oct 01:30 +0200",
-        "Sun 25 Oct 02:30 +0200",
-        "Sun 25 Oct 02:30 +0100",
-        "Sun 25 Oct 03:30 +0100",
-    ]
+    assert times("every hour", "2026-10-25T00:30:00+02:00", VIENNA, 4) == listed("""Sun 25 Oct 01:30 +0200
+        Sun 25 Oct 02:30 +0200 | Sun 25 Oct 02:30 +0100 | Sun 25 Oct 03:30 +0100""")
 
 
 def test_every_other_week_keeps_its_weeks_and_the_31st_is_the_last_of_a_short_month():

@@ -48,7 +48,6 @@ def test_what_is_lifted_stands_in_the_text(said):
 
 def test_where_there_is_little_room_the_newest_stay_in_their_order():
     said = ["The port is 8080.", "The path is /srv/data.", "The date is 2026-11-20."]
-
     assert keywords.newest_details(said, 100) == "port is 8080; path is /srv/data; date is 2026-11-20"
     assert keywords.newest_details(said, 40) == "path is /srv/data; date is 2026-11-20"
     assert keywords.newest_details(said, 100, "Port 8080 on 2026-11-20.") == "path is /srv/data"

@@ -91,7 +91,6 @@ def test_characters_that_nobody_sees_hide_no_secret(hidden):
 def test_a_secret_cut_in_two_is_masked_in_both_pieces():
     text = "before AKIAIOSFODNN7EXAMPLE after"
     found = secrets.spans(text)
-
     assert secrets.mask_piece(text, found, 0, 12) == "before [masked: API key]"
     assert secrets.mask_piece(text, found, 12, 21) == "[masked: API key] after"
     assert secrets.mask_piece(text, found, 0, 6) == "before"
@@ -111,7 +110,6 @@ _PARTS = some.sampled_from(
 def test_spans_stand_in_order_and_apart_in_any_text(text):
     found = secrets.spans(text)
     edges = [edge for start, end, _ in found for edge in (start, end)]
-
     assert edges == sorted(edges)
     assert all(start < end <= len(text) for start, end, _ in found)
 

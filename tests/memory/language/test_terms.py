@@ -40,7 +40,6 @@ def test_scripts_without_spaces_are_taken_in_pairs():
 @given(some.text(max_size=9000) | some.text("ab \n", min_size=1000, max_size=9000))
 def test_pieces_cover_a_text_and_overlap(text):
     pieces = list(terms.chunks(text))
-
     assert pieces[0][0] == 0
     assert sum(pieces[-1]) == len(text)
     assert all(0 < length <= 1500 for _, length in pieces) or text == ""

@@ -74,7 +74,6 @@ def test_a_reminder_comes_up_at_its_minute_and_again_after_a_while_until_it_is_d
     assert come_up(db, time) == []
     assert come_up(db, time.at("2026-03-27T15:59:00+01:00")) == []
     assert come_up(db, time.at("2026-03-27T16:00:00+01:00")) == [("t1", "Fri 15:00", 1, False)]
-
     tasks.complete(db, tasks.get(db, 1, "person"), time)
     assert come_up(db, time.at("2026-03-28T16:00:00+01:00")) == []
 
@@ -84,7 +83,6 @@ def test_a_snoozed_one_comes_up_then_and_not_before(db):
     time = Clock().at("2026-03-27T15:00:00+01:00")
     come_up(db, time)
     tasks.snooze(db, task, datetime.fromisoformat("2026-03-29T09:00:00+02:00"), time)
-
     assert come_up(db, time.at("2026-03-29T08:59:00+02:00")) == []
     assert come_up(db, time.at("2026-03-29T09:00:00+02:00")) == [("t1", "Sun 09:00", 1, True)]
 
@@ -113,7 +111,6 @@ def test_done_means_the_next_time_for_what_repeats_and_the_clock_on_the_wall_sta
     for morning in ("2026-03-28T09:00:00+01:00", "2026-03-29T09:00:00+02:00", "2026-03-30T09:00:00+02:00"):
         seen += come_up(db, time.at(morning))
         task = tasks.complete(db, tasks.get(db, 1, "person"), time)
-
     assert seen == [("t1", f"{day} 09:00", 1, True) for day in ("Sat", "Sun", "Mon")]
     assert (task.state, task.due_at, task.starts) == ("open", "2026-03-31T07:00:00.000Z", "2026-03-31T09:00:00")
 
@@ -210,7 +207,6 @@ def test_a_task_is_changed_moved_and_opened_again_and_the_log_has_no_words_of_it
     task = tasks.move(db, task, due_times.parse("tomorrow at 8", time(), ZONE), time)
     task = tasks.reopen(db, tasks.complete(db, task, time), time)
     assert (task.text, task.due_words, task.repeats, task.state) == ("call Dr. Berger", "tomorrow at 8", "", "open")
-
     told = [(each["kind"], each["subject"], each["actor"]) for each in events.listing(db, 100)]
     kinds = ("task added", "task changed", "task moved", "task done", "task reopened")
     assert told == [(kind, "t1", "person") for kind in kinds]

@@ -72,14 +72,12 @@ def test_a_message_leaves_every_grain_and_each_is_made_again_the_finest_first(db
     close_with(db, session, "They spoke of a piano and a cat.")
     ladder(db, summary(1), "They own a piano.")
     keep_period(db, "day", "They baked.", "", at=NOON - timedelta(days=1))
-
     plan = planned(db, gone)
     assert (
         plan.format_lines()[-1] == "s1, 2026-01-02, 2026-W01, 2026-01, 2026-Q1, 2026: summarised anew from what is left"
     )
     assert plan.counts["summaries"] == 6
     erasure_receipt.erase(db, plan, lambda: LATER)
-
     assert told(db) == {"2026-01-01": "They baked."}
     assert queued(db) == ["2026-01-02", "s1", "2026-W01", "2026-01", "2026-Q1", "2026"]
     assert db.rows("select * from summary_source where summary_id <> 7") == []
@@ -127,9 +125,7 @@ def test_what_is_left_of_a_summary_of_a_session_is_made_again(db, session):
     take(db, message(old))
     close_with(db, session, "They tune a piano.")
     assert summaries.of_session(db, session).text == "They sold a boat. They tune a piano."
-
     erase(db, gone)
-
     left = summaries.of_session(db, session)
     assert (left.text, left.method, queued(db)) == ("They sold a boat.", "extract", ["s1", "2026-01-02"])
 
@@ -140,9 +136,7 @@ def test_a_summary_made_from_a_forgotten_fact_is_made_again_and_that_of_its_sess
     fact = adoption.add(memory_of(db), adoption.claim("The cat is called Mia", "typed")).fact
     day = keep_period(db, "day", "They have Mia.", "", Source("fact", fact.id))
     keep_period(db, "week", "A week with Mia.", "", summary(day))
-
     erase(db, fact.handle, time=lambda: LATER)
-
     assert (told(db), queued(db)) == ({}, ["2026-01-02", "2026-W01"])
     assert summaries.of_session(db, session).text == "They moved."
 
@@ -151,9 +145,7 @@ def test_a_summary_that_is_named_itself_is_not_made_again_and_what_was_made_from
     ladder(db, message(say(db, session, "My piano is out of tune.")), "They own a piano.")
     with db.write():
         period_summaries.queue(db, "person", periods.parse("2026-01-02"), NOON)
-
     erase(db, "y1", time=lambda: LATER)
-
     assert (told(db), queued(db)) == ({}, ["2026-W01", "2026-01", "2026-Q1", "2026"])
 
 
@@ -168,17 +160,13 @@ def test_where_retention_took_a_step_the_calendar_leads_on(db, session):
     with db.write():
         db.execute_many("insert into summary_source values (?, ?, 'summary', ?)", [(id, 1, day), (id, 2, next_day)])
     take(db, summary(day), summary(next_day))
-
     erase(db, gone)
-
     assert told(db) == {"2026-W01": "They sold something."}
 
 
 def test_a_topic_takes_the_sentences_that_say_it(db):
     id = keep_period(db, "year", "Anna came to stay. They sold a boat.", "Anna: 7 May", Source("summary", 99))
-
     erasure_receipt.erase(db, about(db, "anna"), noon)
-
     assert told(db) == {"2026": "They sold a boat."}
     assert summaries.get(db, id, "person").details == ""
 
@@ -188,9 +176,7 @@ def test_a_summary_that_is_being_made_of_what_is_forgotten_is_not_written(db, se
     with db.write():
         period_summaries.queue(db, "person", periods.parse("2026-01-02"), NOON)
     job = jobs.claim(db, LATER)
-
     erase(db, gone)
-
     with pytest.raises(jobs.LeaseLost), db.write():
         jobs.finish(db, job, LATER)
     assert queued(db) == ["2026-01-02"]
@@ -209,9 +195,7 @@ def test_the_rolling_summary_of_a_window_goes_with_a_message_of_it(file):
     last = say(file, session, "I live in Graz.")
     digest.fold(file, session, int(last[1:]), NOON)
     assert SECRET in digest.rolling(file, session).text
-
     assert erase(file, gone).clean
-
     assert digest.rolling(file, session) is None
     assert traces(file.path, SECRET) == 0
 
@@ -232,10 +216,8 @@ def test_what_retention_took_of_a_session_that_still_stands_stays_too(db, sessio
     with db.write():
         db.execute_many("insert into summary_source values (?, ?, 'session', ?)", rows)
     take(db, message(said))
-
     erase(db, gone)
     assert told(db) == {"2026-01-02": "They sold a boat."}
-
     erase(db, f"s{old}")
     assert told(db) == {}
 
@@ -249,9 +231,7 @@ def test_what_was_made_by_jobs_up_to_the_year_is_made_again_without_it(file):
     while worker.run_one(later):
         pass
     assert [SECRET in words for words in told(file).values()] == [True] * 5
-
     assert erase(file, gone, time=lambda: LATER).clean
-
     assert (told(file), traces(file.path, SECRET)) == ({}, 0)
     while worker.run_one(later):
         pass
@@ -266,8 +246,6 @@ def test_what_a_tool_found_of_a_summary_that_goes_is_taken_out(file):
     say(file, other, "What did I mean?")
     call = ToolCall("c1", "search", {"query": "meant"})
     log.add_tool_result(file, other, HERE, call, ToolResult(f"y1 2026: All year they meant {SECRET}."), NOON)
-
     assert erase(file, gone).clean
-
     assert traces(file.path, SECRET) == 0
     assert file.rows("select text from message where role = 'tool'") == [("(erased)",)]

@@ -179,7 +179,6 @@ def test_a_day_is_the_day_where_the_person_was(db, clock):
     talk(db, clock, "Mia landed.")
     clock.to(2026, 11, 23, 1, tz=LIMA)
     work(db, clock, Echo())
-
     assert keys(db) == ["2026-11-20", "2026-11-21", "2026-W47"]
     assert (whole(db, "2026-11-20"), whole(db, "2026-11-21")) == (["s1"], ["s2"])
 
@@ -191,7 +190,6 @@ def test_the_day_on_which_clocks_are_set_back_has_all_of_its_twenty_five_hours(d
         talk(db, clock, "Mia slept.")
     clock.now = datetime(2026, 10, 26, 0, 0, 1, tzinfo=vienna)
     work(db, clock, Echo())
-
     assert whole(db, "2026-10-25") == ["s1", "s2"]
 
 
@@ -205,7 +203,6 @@ def test_a_conversation_past_midnight_is_told_in_both_days_by_what_was_said_on_e
     clock.to(2026, 11, 22)
     model = Echo()
     work(db, clock, model)
-
     first, second = [each for each in model.asked if "Summarise the day" in each]
     assert ("Mia is ill." in first, "Mia is well." in first) == (True, False)
     assert ("Mia is ill." in second, "Mia is well." in second) == (False, True)
@@ -216,12 +213,10 @@ def test_a_hidden_conversation_does_not_count_and_a_day_without_others_is_erased
     clock.to(2028, 1, 2)
     work(db, clock, Echo())
     assert keys(db) == ["2026", "2026-11", "2026-11-20", "2026-Q4", "2026-W47"]
-
     sessions.change(db, session, hidden_at="2026-11-20T10:00:00Z")
     with db.write():
         period_summaries.queue_session(db, session, clock())
     work(db, clock, Echo())
-
     assert keys(db) == []
     assert db.value("select count(*) from summary_source where sentence = 0") == 0
 
@@ -232,7 +227,6 @@ def test_what_was_imported_counts_and_queues_nothing_by_itself(db, clock):
     db.execute("update session set source = 'elsewhere', external_id = '1' where id = ?", (session,))
     clock.to(2026, 11, 21)
     work(db, clock, Echo())
-
     assert whole(db, "2026-11-20") == ["s1", "s2"]
 
 
@@ -242,12 +236,10 @@ def test_without_a_model_days_are_extracted_and_the_chain_is_made_again_when_one
     work(db, clock)
     assert {kept(db, key).method for key in ("2026-11-20", "2026-W47", "2026-11")} == {"extract"}
     assert kept(db, "2026-11").text.count("My cat Mia weighs 4 kg.") == 1
-
     model = Echo()
     clock.to(2026, 12, 1, 2)
     worker.queue_due(job_context(db, clock, model))
     work(db, clock, model)
-
     assert [kept(db, key).text for key in ("2026-11-20", "2026-W47", "2026-11")] == ["My cat Mia weighs 4 kg."] * 3
     assert model.summarised == ["this", "2026-11-20", "2026-W47", "2026-11"]
     worker.queue_due(job_context(db, clock, model))
@@ -288,7 +280,6 @@ def test_messages_that_retention_took_leave_the_summary_of_their_conversation_to
     before = kept(db, "2026-11-20")
     model = Echo()
     work(db, clock, model)
-
     assert (model.asked, kept(db, "2026-11-20")) == ([], before)
     assert (session, once) == (1, 2)
 
@@ -343,7 +334,6 @@ def test_of_a_day_with_one_long_conversation_the_short_ones_are_told_whole():
     long = "\n".join(f"person: Sentence {n} of a long talk about nothing." for n in range(500))
     short = [item(n, f"person: The code of door {n} is blue.") for n in range(1, 6)]
     asked = period_summaries.prompt(periods.parse("2026-11-20"), [item(0, long), *short], 2000)
-
     assert all(each.text in asked for each in short)
     assert 1800 < len(asked) < 3000
     extracted = period_summaries.extract(periods.parse("2026-11-20"), [item(0, long), *short])
@@ -364,7 +354,6 @@ def test_no_more_sentences_are_kept_than_the_grain_has():
     talk(db, clock, "Mia.")
     clock.to(2027, 1, 1, 1)
     work(db, clock, Chatty())
-
     counted = {key: kept(db, key).text.count("said") for key in keys(db)}
     assert counted == {"2026-11-20": 6, "2026-W47": 6, "2026-11": 8, "2026-Q4": 8, "2026": 10}
     db.close()
@@ -383,7 +372,6 @@ def test_a_day_does_not_wait_for_a_conversation_whose_summary_fails(db, clock):
         period_summaries.queue(db, "person", periods.parse("2026-11-20"), clock())
     model = Failing()
     work(db, clock, model)
-
     assert (model.summarised, whole(db, "2026-11-20")) == (["2026-11-20"], ["s1"])
 
 
@@ -399,7 +387,6 @@ def test_a_week_waits_while_another_process_makes_one_of_its_days(db, clock):
     model = Echo()
     work(db, clock, model)
     assert db.value("select count(*) from job where subject = '2026-W47' and state = 'ready'") == 1
-
     jobs.release(db, held)
     clock.now += timedelta(minutes=1)
     work(db, clock, model)

@@ -15,7 +15,7 @@ from agent_cli.messages import Message, Part
 from agent_cli.store import jobs
 from agent_cli.text import sentences
 from tests.conftest import HERE, NOON, empty
-from tests.tables import for_each
+from tests.tables import for_each, listed
 from tests.turns import close_with, summarise
 
 SEVEN = "One. Two! Three? Four. Five… Six. Seven."
@@ -53,16 +53,13 @@ def test_a_summary_streams_at_most_five_sentences_and_asks_for_no_more(size):
 
 def test_the_fifth_sentence_is_whole_however_the_pieces_fall():
     ask, _ = asking("One.\nTwo.  Three. Four. Fi", "ve. Six.")
-
     assert "".join(summaries.stream("…", ask)) == "One.\nTwo.  Three. Four. Five."
 
 
 @given(some.text(some.sampled_from("aB. \n!。"), max_size=60), some.integers(1, 9))
 def test_what_streams_is_how_the_words_begin(words, size):
     ask, _ = asking(*(words[start : start + size] for start in range(0, len(words), size)))
-
     shown = "".join(summaries.stream("…", ask))
-
     assert words.startswith(shown)
     assert sentences(shown) == sentences(words)[:5]
 
@@ -70,7 +67,6 @@ def test_what_streams_is_how_the_words_begin(words, size):
 def test_the_question_holds_the_transcript():
     ask, asked = asking("Yes.")
     list(summaries.stream("person: {braces} and %s", ask))
-
     assert "<conversation>\nperson: {braces} and %s\n</conversation>" in asked[0]
 
 
@@ -84,17 +80,11 @@ def test_what_the_model_fails_with_is_raised():
 
 
 def test_without_a_model_the_sentences_that_say_most_are_taken_in_their_order():
-    said = [
-        "person: Hi.",
-        "assistant: How can I help?",
-        "person: The trip to Trogir begins on 12 May. The trip needs a car.",
-        "assistant: A car for the trip is booked. Anything else?",
-        "person: The trip ends in Split. Thank you.",
-        "assistant: You are welcome.",
-    ]
-
+    said = listed("""person: Hi. | assistant: How can I help?
+        person: The trip to Trogir begins on 12 May. The trip needs a car.
+        assistant: A car for the trip is booked. Anything else? | person: The trip ends in Split. Thank you.
+        assistant: You are welcome.""")
     (made,) = summaries.stream("\n".join(said), None)
-
     assert made == (
         "The trip to Trogir begins on 12 May. The trip needs a car. The assistant answered: “A car "
         "for the trip is booked.” “Anything else?” The trip ends in Split."
@@ -103,7 +93,6 @@ def test_without_a_model_the_sentences_that_say_most_are_taken_in_their_order():
 
 def test_an_extract_is_in_the_words_of_the_person_without_the_request_to_remember():
     said = "person: Remember that I live in Graz. What can I bake?\nassistant: Bread.\nBob: Me too\nperson: Thanks."
-
     assert summaries.extract(said) == ("I live in Graz. What can I bake? The assistant answered: “Bread.” Bob: Me too.")
 
 
@@ -119,16 +108,13 @@ def test_a_transcript_has_what_was_said_a_line_each(db, session):
     say(db, session, "Hello\n  there")
     say(db, session, "", "assistant")
     say(db, session, "Hi.", "assistant")
-
     assert digest.transcript(log.history(db, session), 1000) == "person: Hello there\nassistant: Hi."
 
 
 def test_of_long_messages_the_middle_is_left_out_first(db, session):
     say(db, session, "begin " + "word " * 500 + "end")
     say(db, session, "Yes.", "assistant")
-
     words = digest.transcript(log.history(db, session), 300)
-
     assert words.startswith("person: begin word")
     assert words.endswith("word end\nassistant: Yes.")
     assert "word … " in words
@@ -143,10 +129,8 @@ def test_a_transcript_is_never_longer_than_told_and_has_the_end(said, characters
         with db.write():
             message = log.ImportedMessage(str(number), NOON, "user", "x" * length, "N" * name)
             log.append_imported(db, session, HERE, [message])
-
     words = digest.transcript(log.history(db, session), characters)
     db.close()
-
     assert len(words) <= characters
     spoken = [(length, name) for length, name in said if length]
     assert len(words.splitlines()) <= len(spoken)
@@ -156,7 +140,6 @@ def test_a_transcript_is_never_longer_than_told_and_has_the_end(said, characters
 def test_a_session_has_one_summary_the_last_and_of_five_sentences(db, session):
     summarise(db, session, "Old.", "extract")
     summarise(db, session, SEVEN)
-
     at = "2026-01-02T12:00:00.000Z"
     assert summaries.of_session(db, session) == summaries.Summary(
         1, session, "session", "", "One. Two! Three? Four. Five…", "", "model", at, 0, at, 0, "m"
@@ -169,7 +152,6 @@ def test_an_empty_summary_does_not_replace_one(db, session, words):
     summarise(db, session, "Old.", "extract")
     index.refresh(db)
     summarise(db, session, words)
-
     assert summaries.of_session(db, session).text == "Old."
     assert [hit.handle for hit in recall.find(db, "old", Filter("person"), NOON).hits] == ["y1"]
 
@@ -187,7 +169,6 @@ def test_the_newest_of_conversations_here_are_carried_over(db):
     past(9, kind="ask")
     sessions.change(db, past(10), hidden_at=clock.utc(NOON))
     mine = past(11)
-
     recent = summaries.recent(db, HERE.owner, HERE.place, 5, besides=[mine])
     assert [summary.text for summary in recent] == [f"Summary {number}." for number in range(2, 7)]
 
@@ -198,9 +179,7 @@ def test_only_closed_sessions_summarised_without_a_model_are_done_again(db):
         say(db, id, words)
         close_with(db, id, f"{words}.", method)
     sessions.reopen(db, 3, "person", NOON)
-
     period_summaries.queue_extracted(db, NOON)
-
     assert [row["subject"] for row in jobs.listing(db, 9) if row["kind"] == summaries.JOB] == ["s1"]
 
 
@@ -208,18 +187,14 @@ def test_each_sentence_of_a_summary_names_the_messages_it_comes_from(db, session
     say(db, session, "My sister Lea moves to Linz in June.")
     say(db, session, "Lovely! Does she need help?", "assistant")
     say(db, session, "She needs a van, and the boiler at home leaks too.")
-
     summarise(db, session, "Lea moves to Linz. The boiler leaks. All went well.")
-
     told = summaries.sources(db, 1)
     assert {n: [each.handle for each in found] for n, found in told.items()} == {1: ["m1"], 2: ["m3"]}
 
 
 def test_what_a_summary_loses_stands_beside_it_word_for_word_and_is_found(db, session):
     say(db, session, "The NAS answers at 192.168.1.20, its backups lie in /srv/backup.")
-
     summarise(db, session, "They told where the NAS is.")
-
     assert summaries.of_session(db, session).details == "NAS answers at 192.168.1.20; backups lie in /srv/backup"
     index.refresh(db)
     assert recall.find(db, "/srv/backup", Filter("person", ("summary",)), NOON).hits[0].handle == "y1"
@@ -231,9 +206,7 @@ def test_a_sentence_whose_messages_are_gone_stays_when_the_summary_is_made_anew(
     with db.write():
         log.erase(db, [first])
     say(db, session, "The boiler leaks.")
-
     summarise(db, session, "The boiler leaks.")
-
     assert summaries.of_session(db, session).text == "Lea moves to Linz. The boiler leaks."
 
 
