@@ -29,10 +29,8 @@ from agent_cli.values import frozen
 _ROWS = 500  # read at once
 _MOST = 1 << 24  # ids looked at in a table, whose last id may be damaged too
 _HOPELESS = 10_000  # reads that fail one after another: then the beginning of the table itself is damaged
-_OF_THE_FILE = (
-    "key in ('schema', 'shape', 'merged', 'checked', 'file passages')"
-    " or key glob 'index *' or key glob 'damaged *' or key glob 'vector*' or key glob 'embedded *'"
-)
+_KEPT_META = """key not in ('schema', 'shape', 'merged', 'checked', 'file passages') and not key glob 'index *'
+    and not key glob 'damaged *' and not key glob 'vector*' and not key glob 'embedded *'"""  # not about this very file
 _LOST_SESSION = """insert or ignore into "{}"
     (id, uid, owner, place, title, started_at, utc_offset, last_at, closed_at)
     select session_id, 'salvaged ' || session_id, owner, place, 'salvaged', at, utc_offset, at, at
@@ -70,8 +68,10 @@ def salvage(damaged: Path, path: Path, now: datetime) -> list[Salvaged]:
             target.truncate_journal()
             found = []
             for table in tables:
-                count, (saved, mended) = _count_rows(source, table), copied.get(table, (0, 0))
-                saved -= dropped[table]
+                saved, mended = copied.get(table, (0, 0))
+                saved, count, where = saved - dropped[table], None, _KEPT_META if table == "meta" else "true"
+                with suppress(StoreError):  # by the smallest index that can be read
+                    count = int(source.value(f'select count(*) from "{table}" where {where}'))
                 found.append(Salvaged(table, saved, mended, None if count is None else max(0, count - saved)))
         move_into_place(part, path)
     record_salvaged(damaged, path)
@@ -107,7 +107,7 @@ def _readable_rows(source: Database, table: str, columns: list[tuple[str, str]])
     if any(name == "id" for name, _ in columns):
         yield from _by_ids(source, select, _last_id(source, table))
         return
-    where = f" where not ({_OF_THE_FILE})" if table == "meta" else ""
+    where = f" where {_KEPT_META}" if table == "meta" else ""
     for order in ("", " order by 1 desc"):  # up to what is damaged, from the beginning and from the end
         try:
             yield from source.each(select + where + order)
@@ -142,14 +142,6 @@ def _last_id(source: Database, table: str) -> int:
     with suppress(StoreError, ValueError):
         return min(int(source.value(f'select max(id) from "{table}"') or 0), _MOST)
     return _MOST
-
-
-def _count_rows(source: Database, table: str) -> int | None:
-    """How many rows there were, by the smallest index that can be read."""
-    where = f" where not ({_OF_THE_FILE})" if table == "meta" else ""
-    with suppress(StoreError):
-        return int(source.value(f'select count(*) from "{table}"{where}'))
-    return None
 
 
 def _mend_references(target: Database) -> Counter[str]:
@@ -230,7 +222,9 @@ def restore(current: Path, path: Path, now: datetime, notice: Callable[[str], No
             _migrate(part, [str(path)], now, notice)
             move_into_place(part, current)
             return RestoreResult(None, rows, False)
-        former = _unused_path(current, now)
+        stem = f"{current.stem}-before-{now:%Y-%m-%d-%H%M%S}"
+        names = (f"{stem}{f'-{n}' if n else ''}{current.suffix}" for n in range(1000))
+        former = next(path for name in names if not (path := current.with_name(name)).exists())
         with _exclusive(current) as (known, erased):
             _migrate(part, [*known, str(path), str(former)], now, notice)
             with _set_aside(current, former):
@@ -394,12 +388,6 @@ def _set_aside(current: Path, former: Path) -> Iterator[None]:
         current.with_name(f"{current.name}-shm").unlink(missing_ok=True)
         yield
         undo.pop_all()
-
-
-def _unused_path(current: Path, now: datetime) -> Path:
-    stem = f"{current.stem}-before-{now:%Y-%m-%d-%H%M%S}"
-    names = (f"{stem}{f'-{n}' if n else ''}{current.suffix}" for n in range(1000))
-    return next(path for name in names if not (path := current.with_name(name)).exists())
 
 
 def _refuse_target(db: Path, path: Path, force: bool) -> None:

@@ -362,7 +362,7 @@ class Database:
         return time.monotonic() - self._waiting_since < self.busy_timeout
 
     def _load_vectors(self) -> None:
-        # Importing sqlite_vec imports NumPy when that is there: 80 ms for the path of one file.
+        # Importing sqlite_vec imports NumPy when that is there, for the path of one file.
         spec = find_spec("sqlite_vec")
         if spec is None or spec.origin is None:
             raise StoreError("the package sqlite-vec is missing: install agent-cli again")

@@ -76,7 +76,7 @@ def _last_link(db: Database) -> str:
 
 
 def _link(before: str, row: Sequence[object]) -> str:
-    import hashlib  # 3 ms, and not every command writes an event
+    import hashlib  # not every command writes an event
 
     return hashlib.blake2b(json.dumps([before, *row]).encode(), digest_size=32).hexdigest()
 

@@ -184,11 +184,11 @@ def _may_take_over(held_by: str, lease: str, now: datetime) -> bool:
 
 def any_due(db: Database, now: datetime) -> bool:
     """Whether a job is due now, or was started by a process that has died."""
-    rows = db.rows(
-        "select state, holder, lease_until from job where (state = 'ready' and due_at <= ?) or state = 'running'",
-        (clock.utc(now),),
+    due = "select 1 from job where state = 'ready' and due_at <= ? limit 1"
+    running = "select holder, lease_until from job where state = 'running'"
+    return bool(db.value(due, (clock.utc(now),))) or any(
+        _may_take_over(held_by, lease, now) for held_by, lease in db.rows(running)
     )
-    return any(state == "ready" or _may_take_over(held_by, lease, now) for state, held_by, lease in rows)
 
 
 def are_running(db: Database, now: datetime) -> bool:

@@ -87,6 +87,6 @@ def _saved(path: Path, secret: bytes) -> bool:
 
 
 def _hash(text: bytes, key: bytes, size: int) -> str:
-    import hashlib  # 3 ms, and most commands hash nothing
+    import hashlib  # most commands hash nothing
 
     return hashlib.blake2b(text, key=key, digest_size=size).hexdigest()
