@@ -64,7 +64,22 @@ def findings(settings: Callable[[], Loaded], app: Callable[[], App]) -> Iterator
 
 
 def for_running(app: App) -> Iterator[Finding]:
-    yield from _changed_settings(app.loaded)
+    """The findings for a running program: first what changed in the file since the start, but for what is set for this
+    run alone."""
+    try:
+        now = settings_file.load(app.loaded.file, {}).config
+    except AgentError as error:
+        yield Finding("settings", False, f"changed since the start: {error}", _EDIT)
+    else:
+        from_file = [
+            name
+            for name, origin in app.loaded.origins.items()
+            if origin == "default" or origin.startswith(str(app.loaded.file))
+        ]
+        differing = [name for name in from_file if getattr(now, name) != getattr(app.config, name)]
+        if changed := ", ".join(f"{name} = {getattr(now, name)!r}" for name in differing):
+            fix = "/exit and start anew to work with them"
+            yield Finding("settings", True, f"changed since the start: {changed}", fix)
     yield from findings(lambda: app.loaded, lambda: app)
 
 
@@ -74,24 +89,6 @@ def format_line(found: Finding, *, at_prompt: bool = False) -> str:
     fix = f"\n     {'':<10} → {where}{found.fix}" if found.fix else ""
     line = f"{found.id:<10} {found.found}{fix}"
     return Receipt(f"ok   {line}") if found.ok else Failure(f"NOT  {line}")
-
-
-def _changed_settings(loaded: Loaded) -> Iterator[Finding]:
-    """Settings changed in the file since the start. Settings given for this run only are not compared."""
-    try:
-        now = settings_file.load(loaded.file, {}).config
-    except AgentError as error:
-        yield Finding("settings", False, f"changed since the start: {error}", _EDIT)
-        return
-    changed = [
-        f"{name} = {getattr(now, name)!r}"
-        for name, origin in loaded.origins.items()
-        if (origin == "default" or origin.startswith(str(loaded.file)))
-        and getattr(now, name) != getattr(loaded.config, name)
-    ]
-    if changed:
-        fix = "/exit and start anew to work with them"
-        yield Finding("settings", True, f"changed since the start: {', '.join(changed)}", fix)
 
 
 def _missing_paths(settings: Config) -> Iterator[Finding]:
