@@ -115,16 +115,8 @@ if __name__ == "__main__":
 '''
 
 ROW = """
-    Kind(
-        "r",
-        "recipe",
-        "agent_cli.memory.recipes",
-        example=5,
-        source="agent_cli.memory.recipes",
-        heading=MEMORY,
-        completable=True,
-    ),
-    # What the program keeps"""
+    Kind("r", "recipe", _AT, example=5, source=_AT, heading=MEMORY, completable=True),
+    # What the program keeps""".replace("_AT", '"agent_cli.memory.recipes"')
 
 
 @pytest.fixture
@@ -167,9 +159,8 @@ def test_a_setting_is_one_line(extended, program):
     extended("config/values.py", values.replace("class Config:\n", f"class Config:\n{line}"))
 
     def toast(**env: str) -> str:
-        return next(
-            each["value"] for each in program("config", "show", "--json", env=env).json if each["id"] == "toast"
-        )
+        shown = program("config", "show", "--json", env=env).json
+        return next(each["value"] for each in shown if each["id"] == "toast")
 
     assert toast() == "everybody"
     assert program("config", "set", "toast", "Anna").code == 0
@@ -191,9 +182,8 @@ def test_a_kind_of_memory_is_its_table_its_module_and_a_row(extended, program, s
 
     found = program("search", "--kind", "recipe", "--json", "apple strudel cinnamon")
     assert [(hit["kind"], hit["id"]) for hit in found.json["hits"]] == [("recipe", "r1")], found.err
-    assert [row["text"] for row in rows(program("db", "export", "--kind", "recipe"))] == [
-        "Apple strudel needs cinnamon and breadcrumbs"
-    ]
+    [exported] = program("db", "export", "--kind", "recipe").out.splitlines()
+    assert json.loads(exported)["text"] == "Apple strudel needs cinnamon and breadcrumbs"
 
     server.play(script.reply("Cinnamon [r1], says nobody [r9]."))
     ran = program.use(server)("ask", "What does apple strudel need?")
@@ -206,8 +196,3 @@ def test_a_kind_of_memory_is_its_table_its_module_and_a_row(extended, program, s
     searched, erased = forgotten.out.splitlines()[:2]
     assert (searched[-8:], erased[-8:]) == (": 0 left", "1 recipe"), forgotten.err
     assert program("search", "--kind", "recipe", "--json", "apple strudel").json["hits"] == []
-
-
-def rows(ran):
-    """What was printed as JSON lines."""
-    return [json.loads(line) for line in ran.out.splitlines()]
