@@ -339,53 +339,50 @@ def only_in(question: Question, empty: Sequence[Mapping[str, int]]) -> set[str]:
 
 
 def by_trigrams(
-    db: Database,
-    words: Iterable[str],
-    knows: Callable[[str], bool],
-    excluded_rows: int = 0,
-    *,
-    files: bool = False,
-    but: Collection[int] = (),
+    request: Request, question: Question, words: Iterable[str], but: Collection[int] = ()
 ) -> dict[int, frozenset[str]]:
     """Passages, but these, with something similar to words that the word index lacks, and the stems of such words."""
     guessed: dict[int, frozenset[str]] = {}
+    knows = request.embedder.knows_word if request.embedder else lambda _: False
     for word in words:
-        similar = _similar(db, word, knows, excluded_rows, files, but)
-        if len(similar) <= excluded_rows and terms.may_be_misspelt(word, knows):
-            similar += _with_near_stems(db, word, files, but)
+        similar = _similar(request, question, word, knows, but)
+        if len(similar) <= question.excluded_rows and terms.may_be_misspelt(word, knows):
+            similar += _with_near_stems(request, word, but)
         for id in similar:
-            guessed[id] = guessed.get(id, frozenset()).union(db.tokens(word))
+            guessed[id] = guessed.get(id, frozenset()).union(request.db.tokens(word))
     return guessed
 
 
 def _similar(
-    db: Database, word: str, knows: Callable[[str], bool], excluded_rows: int, files: bool, but: Collection[int]
+    request: Request, question: Question, word: str, knows: Callable[[str], bool], but: Collection[int]
 ) -> list[int]:
     """Passages that hold this word within a longer one, in another form, or misspelt."""
     if len(word) < terms.SHORTEST_GUESSED:
         return []
-    name = word_tables.table(db, "trigrams")
-    folded = word.casefold()
+    db, folded = request.db, word.casefold()
+    name, in_range = word_tables.table(db, "trigrams"), word_tables.id_range(request.allowed.files)
+
+    def matching(match: str) -> list[int]:
+        sql = f"select rowid from {name} where {name} match ? and {in_range} limit 200"
+        return [id for (id,) in db.rows(sql, (match,)) if id not in but]
+
     triples = list(dict.fromkeys(quoted(folded[n : n + 3]) for n in range(len(folded) - 2)))
-    half = len(triples) // 2
-    whole = " AND ".join(triples)
-    sql = f"select rowid from {name} where {name} match ? and {word_tables.id_range(files)} limit 200"
-    found = [id for (id,) in db.rows(sql, (whole,)) if id not in but]
-    if len(found) <= excluded_rows and len(triples) >= 3:  # a typing mistake spoils one half of a word's trigrams
+    found, half = matching(" AND ".join(triples)), len(triples) // 2
+    if len(found) <= question.excluded_rows and len(triples) >= 3:  # a typing mistake spoils one half of the trigrams
         either = f"({' AND '.join(triples[:half])}) OR ({' AND '.join(triples[-half:])})"
-        misspelt = either if half >= 2 else f"{triples[0]} AND {triples[-1]}"  # of five letters the middle: "lader"
-        found = [id for (id,) in db.rows(sql, (misspelt,)) if id not in but]
-    texts = db.rows(
-        "select t.id, t.own, t.facts from json_each(?) c cross join passage_text t on t.id = c.value",
-        (found,),
-    )
-    similar = (id for id, *words in texts if terms.contains_likely(folded, "\n".join(filter(None, words)), knows))
+        found = matching(
+            either if half >= 2 else f"{triples[0]} AND {triples[-1]}"
+        )  # of five letters the middle: "lader"
+    texts = "select t.id, t.own, t.facts from json_each(?) c cross join passage_text t on t.id = c.value"
+    rows = db.rows(texts, (found,))
+    similar = (id for id, *words in rows if terms.contains_likely(folded, "\n".join(filter(None, words)), knows))
     return list(islice(similar, _GUESSED))
 
 
-def _with_near_stems(db: Database, word: str, files: bool, but: Collection[int]) -> list[int]:
+def _with_near_stems(request: Request, word: str, but: Collection[int]) -> list[int]:
     """Passages with a stem of the index that begins as the word does and is like it: of "blodd" those with "blood"."""
-    name, stem = word_tables.table(db, "words"), next(iter(db.tokens(word)), "")
+    db, stem = request.db, next(iter(request.db.tokens(word)), "")
+    name, in_range = word_tables.table(db, "words"), word_tables.id_range(request.allowed.files)
     db.execute(f"create virtual table if not exists temp.{name}_stems using fts5vocab('main', '{name}', 'row')")
     stems = db.rows(
         f"""select term from temp.{name}_stems where term >= :first and term < :first || char(1114111)
@@ -393,11 +390,9 @@ def _with_near_stems(db: Database, word: str, files: bool, but: Collection[int])
         {"first": stem[:2], "length": len(stem)},
     )
     near = [quoted(term) for (term,) in stems if term != stem and terms.contains_similar(stem, term, 0.8)]
-    if not near:
-        return []
-    sql = f"select rowid from {name} where {name} match ? and {word_tables.id_range(files)} order by rank limit ?"
-    found = (id for (id,) in db.rows(sql, (" OR ".join(near), _GUESSED + len(but))) if id not in but)
-    return list(islice(found, _GUESSED))
+    sql = f"select rowid from {name} where {name} match ? and {in_range} order by rank limit ?"
+    rows = db.rows(sql, (" OR ".join(near), _GUESSED + len(but))) if near else []
+    return [id for (id,) in rows if id not in but][:_GUESSED]
 
 
 def size(db: Database, files: bool) -> int:

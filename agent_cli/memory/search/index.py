@@ -271,12 +271,11 @@ def _refresh_import(db: Database) -> Iterator[None]:
 
 def _replace(db: Database, batch: Sequence[StaleRow], before_words: Callable[[], None] = lambda: None) -> None:
     """Replace the passages of rows, and what the indexes have of them."""
-    names = word_tables.names(db)
     for kind in kinds.SEARCHABLE:
         if not (rows := [each for each in batch if each.kind == kind.letter]):
             continue
-        _remove(db, names, [id for each in rows for id in each.replaced])
-        _add(db, names, kind.letter, [passage for each in rows for passage in each.passages], before_words)
+        _remove(db, [id for each in rows for id in each.replaced])
+        _add(db, kind.letter, [passage for each in rows for passage in each.passages], before_words)
         indexed = kind.letter, [each.row for each in rows]
         db.execute("delete from stale where kind = ? and row in (select value from json_each(?))", indexed)
     tails = [(each.kind, each.row) for each in batch if each.tail]
@@ -315,7 +314,7 @@ def _index_tail(db: Database, kind: str, row: int) -> Iterator[None]:
         with db.write():
             if _last_passage(db, kind, row) != last:
                 return None
-            _add(db, word_tables.names(db), kind, step)
+            _add(db, kind, step)
             if is_end:
                 db.execute("delete from stale where kind = ? and row = ?", (kind, row))
             return _last_passage(db, kind, row)
@@ -404,7 +403,7 @@ def erase(db: Database, kind: str, rows: Sequence[int], *, lazily: bool = False)
     """
     if lazily:
         word_tables.configure(db, {"secure-delete": 0})
-    _remove(db, word_tables.names(db), _of_rows(db, kind, rows))
+    _remove(db, _of_rows(db, kind, rows))
     if lazily:
         word_tables.configure(db, {"secure-delete": 1})
 
@@ -453,13 +452,7 @@ def count_stale(db: Database) -> int:
     return int(db.value("select count(*) from stale"))
 
 
-def _add(
-    db: Database,
-    names: dict[str, str],
-    kind: str,
-    made: Sequence[Passage],
-    before_words: Callable[[], None] = lambda: None,
-) -> None:
+def _add(db: Database, kind: str, made: Sequence[Passage], before_words: Callable[[], None] = lambda: None) -> None:
     """Store passages of rows, and index them."""
     if not made:
         return
@@ -482,7 +475,7 @@ def _add(
     )
     before_words()
     later = kind != FILES and word_tables.trigrams_until(db) is not None
-    for index, name in names.items():
+    for index, name in word_tables.names(db).items():
         if index != "trigrams" or not later:
             word_tables.add(db, index, name, *sorted((ids[0], ids[-1])))
     if kind == FILES:
@@ -496,13 +489,13 @@ def _last(db: Database, kind: str) -> int:
     return int(db.value("select seq from sqlite_sequence where name = 'passage'") or 0)
 
 
-def _remove(db: Database, names: dict[str, str], ids: Sequence[int]) -> None:
+def _remove(db: Database, ids: Sequence[int]) -> None:
     """Remove passages: from the indexes first, which need the words that were indexed."""
     if not ids:
         return
     with meta.tolerate_damage(db, "vectors"):
         vectors.erase(db, ids)
-    until = word_tables.trigrams_until(db)
+    until, names = word_tables.trigrams_until(db), word_tables.names(db)
     many = len(ids) >= _MANY and len(ids) * _REBUILT > db.value("select count(*) from passage")
     for index, name in names.items():
         if not many:

@@ -443,7 +443,8 @@ def _propose(request: Request) -> _Search:
     if "words" in request.damaged:
         question = candidates.parse_unweighted(request)
     unknown = {word for word, count in question.words.items() if not count}
-    guessed = _by_trigrams(request, question, unknown)
+    no_stems = dict[int, frozenset[str]]()
+    guessed = request.use("trigrams", partial(candidates.by_trigrams, request, question, unknown), no_stems)
     times = None
     if not files and (span := spans.of_question(query, request.now)):  # when a file was changed says little about it
         times = narrowed = allowed.within(span.since, span.until)  # prefer what was said then, but keep the rest
@@ -460,14 +461,6 @@ def _propose(request: Request) -> _Search:
     weights = {id: weight for id, (weight, _) in named.items()}
     proposed = list(dict.fromkeys([*best, *guessed]))
     return _Search(request, question, hits, proposed, times, weights, unknown, guessed)
-
-
-def _by_trigrams(
-    request: Request, question: Question, words: Iterable[str], but: Collection[int] = ()
-) -> dict[int, frozenset[str]]:
-    knows, files = request.embedder.knows_word if request.embedder else lambda _: False, request.allowed.files
-    find = partial(candidates.by_trigrams, request.db, words, knows, question.excluded_rows, files=files, but=but)
-    return request.use("trigrams", find, {})
 
 
 def _add(search: _Search, ids: Collection[int], *, alone: bool = False) -> None:
@@ -496,7 +489,8 @@ def _add(search: _Search, ids: Collection[int], *, alone: bool = False) -> None:
 
 def _guess(search: _Search, misspelt: Set[str], but: Collection[int]) -> None:
     search.unknown |= misspelt
-    alike = _by_trigrams(search.request, search.question, misspelt, but)
+    look = partial(candidates.by_trigrams, search.request, search.question, misspelt, but)
+    alike = search.request.use("trigrams", look, dict[int, frozenset[str]]())
     search.guessed |= {id: stems | search.guessed.get(id, frozenset()) for id, stems in alike.items()}
     _add(search, alike)
 
