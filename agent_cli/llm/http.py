@@ -17,7 +17,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
 
 from httptools import HttpParserCallbackError, HttpParserError, HttpResponseParser
 
@@ -27,6 +27,7 @@ from agent_cli.llm.model import Cancel
 from agent_cli.values import frozen
 
 PORT = 11434
+T = TypeVar("T")
 
 _NETLOC = re.compile(  # a host or an IPv6 address in brackets, each with or without a port; an IPv6 address without
     r"\[([\w.~%:-]+)\](?::([0-9]*))?|([\w.~%-]*)(?::([0-9]*))?|([\w.~%-]*:[\w.~%-]*:[\w.~%:-]*)"
@@ -147,8 +148,8 @@ def as_fault(value: Any, status: int = 200, retry_after: int = 0) -> ServerFault
     message = (value if isinstance(value, str) else json.dumps(value)).strip()
     numbers = _NUMBERS.search(message)
     needed, context = map(int, numbers.groups()) if numbers else (0, 0)
-    needed = int_or_zero(detail.get("n_prompt_tokens")) or needed
-    context = int_or_zero(detail.get("n_ctx")) or context
+    needed = typed(detail.get("n_prompt_tokens"), int) or needed
+    context = typed(detail.get("n_ctx"), int) or context
     line = f"{status} {message}"
     kinds = (kind for kind, pattern in _KINDS if re.search(pattern, line, re.IGNORECASE | re.DOTALL))
     return ServerFault(next(kinds, "other"), message, status, needed, context, retry_after)
@@ -258,16 +259,9 @@ def fetch(
 # What is read of an answer, where it has the shape that is expected.
 
 
-def int_or_zero(value: Any) -> int:
-    return value if isinstance(value, int) else 0
-
-
-def str_or_empty(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def fields(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+def typed(value: Any, kind: type[T]) -> T:
+    """The value where it is of this kind; else 0 or what is empty."""
+    return value if isinstance(value, kind) else kind()
 
 
 def objects(value: Any) -> list[dict[str, Any]]:

@@ -39,22 +39,22 @@ def is_local(server: Address, model: str, cancel: Cancel) -> bool:
         shown = http.fetch(server, "/api/show", {"model": model}, cancel=cancel)
     except ServerFault:
         return False
-    if http.fields(shown).get("remote_host") or http.fields(shown).get("remote_model"):
+    if http.typed(shown, dict).get("remote_host") or http.typed(shown, dict).get("remote_model"):
         raise engine.cloud(model)
     return True
 
 
 def _tag(model: Mapping[str, Any]) -> Tag:
-    details = http.fields(model.get("details"))
+    details = http.typed(model.get("details"), dict)
     return Tag(
-        name=http.str_or_empty(model.get("name")) or http.str_or_empty(model.get("model")),
-        size=http.int_or_zero(model.get("size")),
-        digest=http.str_or_empty(model.get("digest")),
+        name=http.typed(model.get("name"), str) or http.typed(model.get("model"), str),
+        size=http.typed(model.get("size"), int),
+        digest=http.typed(model.get("digest"), str),
         capabilities=http.names(model.get("capabilities")),
-        remote=http.str_or_empty(model.get("remote_host")),
-        modified_at=http.str_or_empty(model.get("modified_at")),
-        context_length=http.int_or_zero(details.get("context_length")),
-        family=http.str_or_empty(details.get("family")),
+        remote=http.typed(model.get("remote_host"), str),
+        modified_at=http.typed(model.get("modified_at"), str),
+        context_length=http.typed(details.get("context_length"), int),
+        family=http.typed(details.get("family"), str),
     )
 
 
@@ -83,7 +83,7 @@ def running(host: str, timeout: float = _TIMEOUT) -> list[RunningModel]:
     """The models that are loaded. Raises ModelUnavailable."""
     sizes = ("size", "size_vram", "context_length")
     return [
-        RunningModel(str(each.get("name")), *(http.int_or_zero(each.get(key)) for key in sizes))
+        RunningModel(str(each.get("name")), *(http.typed(each.get(key), int) for key in sizes))
         for each in http.objects(_fetch(host, "/api/ps", timeout=timeout).get("models"))
     ]
 
@@ -91,8 +91,8 @@ def running(host: str, timeout: float = _TIMEOUT) -> list[RunningModel]:
 def model_info(host: str, name: str) -> tuple[int, tuple[str, ...]]:
     """The tokens that a model was trained with, 0 where the server does not say, and what it can."""
     answer = _fetch(host, "/api/show", {"model": name})
-    info = http.fields(answer.get("model_info"))
-    context = http.int_or_zero(info.get(f"{info.get('general.architecture')}.context_length"))
+    info = http.typed(answer.get("model_info"), dict)
+    context = http.typed(info.get(f"{info.get('general.architecture')}.context_length"), int)
     return context, http.names(answer.get("capabilities"))
 
 
@@ -116,16 +116,16 @@ class LineParser(ReplyParser):
         answer = chat.read_object(line)
         if answer.get("remote_host"):
             raise engine.cloud(self._model)
-        message = http.fields(answer.get("message"))
+        message = http.typed(answer.get("message"), dict)
         yield from self.message(message.get("thinking"), message.get("content"))
         if calls := http.objects(message.get("tool_calls")):
-            given = [(call.get("id"), http.fields(call.get("function"))) for call in calls]
+            given = [(call.get("id"), http.typed(call.get("function"), dict)) for call in calls]
             named = [each for each in given if isinstance(each[1].get("name"), str)]
             yield from self.calls([(id, function["name"], function.get("arguments")) for id, function in named])
         if answer.get("done"):
             yield from self.flush(whole=True)
             counts = ("prompt_eval_count", "eval_count", "load_duration")
-            tokens_in, tokens_out, load_ns = (http.int_or_zero(answer.get(key)) for key in counts)
+            tokens_in, tokens_out, load_ns = (http.typed(answer.get(key), int) for key in counts)
             finish, model = str(answer.get("done_reason") or "stop"), str(answer.get("model") or self._model)
             yield Done(finish, model, tokens_in, tokens_out, load_ns // 1_000_000)
 
@@ -169,7 +169,7 @@ class OllamaEngine(Engine):
 
     def vectors(self, model: str, texts: Sequence[str], cancel: Cancel) -> Any:
         body = {"model": model, "input": texts, "truncate": True}
-        return http.fields(http.fetch(self.address, "/api/embed", body, cancel=cancel)).get("embeddings")
+        return http.typed(http.fetch(self.address, "/api/embed", body, cancel=cancel), dict).get("embeddings")
 
     def version(self, model: str) -> str:
         tag = engine.find(model, self.listing(http.CONNECT_TIMEOUT))

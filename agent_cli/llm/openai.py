@@ -70,14 +70,14 @@ class EventParser(ReplyParser):
         if self._finish == "content_filter":
             yield Notice("the server's filter ended the answer")
         finish = "length" if self._finish == "length" else "stop"
-        tokens = (http.int_or_zero(self._usage.get(key)) for key in ("prompt_tokens", "completion_tokens"))
+        tokens = (http.typed(self._usage.get(key), int) for key in ("prompt_tokens", "completion_tokens"))
         yield Done(finish, self._model, *tokens)
 
     def _event(self, event: Mapping[str, Any]) -> Iterator[Chunk]:
-        self._model = http.str_or_empty(event.get("model")) or self._model
-        self._usage = http.fields(event.get("usage")) or self._usage
+        self._model = http.typed(event.get("model"), str) or self._model
+        self._usage = http.typed(event.get("usage"), dict) or self._usage
         choice: dict[str, Any] = next(iter(http.objects(event.get("choices"))), {})
-        delta = http.fields(choice.get("delta") or choice.get("message"))
+        delta = http.typed(choice.get("delta") or choice.get("message"), dict)
         yield from self.message(delta.get("reasoning_content") or delta.get("reasoning"), delta.get("content"))
         for call in http.objects(delta.get("tool_calls")):
             if isinstance(function := call.get("function"), dict):
@@ -149,8 +149,8 @@ class V1Engine(Engine):
     def vectors(self, model: str, texts: Sequence[str], cancel: Cancel) -> list[Any]:
         body = {"model": model, "input": texts, "encoding_format": "float"}
         answer = http.fetch(self.address_of(model, cancel, embeds=True), "/embeddings", body, cancel=cancel)
-        data = http.objects(http.fields(answer).get("data"))
-        return [each.get("embedding") for each in sorted(data, key=lambda each: http.int_or_zero(each.get("index")))]
+        data = http.objects(http.typed(answer, dict).get("data"))
+        return [each.get("embedding") for each in sorted(data, key=lambda each: http.typed(each.get("index"), int))]
 
     def version(self, model: str) -> str:
         """Its name must do: such a server does not say when a model has changed."""
@@ -190,7 +190,7 @@ class OpenAIEngine(V1Engine):
             if fault.status in (401, 403):
                 raise engine.refused_key(fault, server) from fault
             raise wrong_server(server, fault.message) from fault
-        data = http.fields(answer).get("data")
+        data = http.typed(answer, dict).get("data")
         if not isinstance(data, list):
             raise wrong_server(server)
         return [_tag(each) for each in http.objects(data) if isinstance(each.get("id"), str)]
@@ -198,12 +198,12 @@ class OpenAIEngine(V1Engine):
 
 def _tag(model: Mapping[str, Any]) -> Tag:
     """A model of the list. Its context is what llama.cpp and vLLM say in fields of their own."""
-    meta = http.fields(model.get("meta"))
+    meta = http.typed(model.get("meta"), dict)
     trained = meta.get("n_ctx_train") if meta else model.get("max_model_len")
-    created = http.int_or_zero(model.get("created"))
+    created = http.typed(model.get("created"), int)
     return Tag(
         model["id"],
-        size=http.int_or_zero(meta.get("size")),
+        size=http.typed(meta.get("size"), int),
         modified_at=datetime.fromtimestamp(created, UTC).isoformat() if 0 < created < 1 << 34 else "",
-        context_length=http.int_or_zero(trained),
+        context_length=http.typed(trained, int),
     )

@@ -1,6 +1,6 @@
 """What `agent ask` makes of what a model server does: its output, its exit code, and what is kept.
 
-The rows of the table are what a person sees of the faults that tests/llm/server/test_engines.py knows in detail.
+The rows of the table are what a person sees of the faults that tests/llm/test_engines.py knows in detail.
 """
 
 import pytest

@@ -182,28 +182,13 @@ def full_of_canaries(house, owner, caller):
 
 def section(db, owner):
     """A piece of a document."""
-    then = ("at", "'2026-01-01T00:00:00.000Z'"), ("utc_offset", "0")
-    for table, *columns in (
-        ("collection", ("uid", "'c'"), ("place", "''"), ("pattern", "'/x'")),
-        (
-            "document",
-            ("uid", "'d'"),
-            ("collection_id", "1"),
-            ("path", "'/x'"),
-            ("size", "1"),
-            ("changed_ns", "1"),
-            ("read_at", "'2026'"),
-        ),
-        (
-            "section",
-            ("document_id", "1"),
-            ("position", "0"),
-            ("line", "1"),
-            ("text", f"'The dragon {CANARY} likes fish.'"),
-        ),
+    for table, columns, values in (
+        ("collection", "uid, place, pattern", "'c', '', '/x'"),
+        ("document", "uid, collection_id, path, size, changed_ns, read_at", "'d', 1, '/x', 1, 1, '2026'"),
+        ("section", "document_id, position, line, text", f"1, 0, 1, 'The dragon {CANARY} likes fish.'"),
     ):
-        names, values = zip(*columns, *then, strict=True)
-        db.execute(f"insert into {table} (owner, {', '.join(names)}) values (?, {', '.join(values)})", (owner,))
+        then = "'2026-01-01T00:00:00.000Z', 0"
+        db.execute(f"insert into {table} (owner, at, utc_offset, {columns}) values (?, {then}, {values})", (owner,))
 
 
 @pytest.fixture(params=["own", "person"])
