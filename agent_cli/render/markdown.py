@@ -89,7 +89,7 @@ class InlineParser:
         delimiter, inner = run[0], run.end()
         if inner == len(text) and not final and len(delimiter) < _WINDOW:
             raise _Incomplete
-        opens = self._opens(delimiter, text[inner:])
+        opens = self._opens(delimiter, text[inner : inner + 1])
         close = _find_closing(text, inner, delimiter, at + _WINDOW, final) if opens else -1
         if close < 0:
             return inner, split_words(delimiter, style)
@@ -105,7 +105,7 @@ class InlineParser:
     def _opens(self, delimiter: str, after: str) -> bool:
         if delimiter[0] == "`":
             return True
-        if not after or after[0].isspace() or len(delimiter) > 3 or delimiter in ("~", "~~~"):
+        if not after or after.isspace() or len(delimiter) > 3 or delimiter in ("~", "~~~"):
             return False
         inside = self._previous.isalnum() and (self._previous.isascii() or delimiter[0] == "_")
         return not inside or delimiter in ("**", "~~")
@@ -301,7 +301,7 @@ class MarkdownWriter:
         self._written: list[str] = []
         self._cleaner = ReplyCleaner()
         self._wrapper = LineWrapper(self._written.append, display.width, display.shown)
-        self._separate = False  # a blank line is written before the next text
+        self._separate = self._wrote_any = False
         self._reset()
 
     def _reset(self) -> None:
@@ -312,9 +312,8 @@ class MarkdownWriter:
         self._fence = ""  # the opening fence of the current code block
         self._indent = 0  # of that block, in blanks
         self._highlighter: Highlighter | None = None
-        self._in_list = False
-        self._wrote_any = False
-        self._blank_before = False
+        self._separate = self._separate and not self._wrote_any  # a blank line is written before the next text
+        self._in_list = self._wrote_any = False
 
     def write(self, text: str) -> None:
         self._feed(self._cleaner.feed(text))
@@ -401,7 +400,7 @@ class MarkdownWriter:
         line, self._start = self._start, ""
         if not line.strip():
             self._end_table()
-            self._blank_before = True
+            self._separate = self._separate or self._wrote_any
         elif _TABLE_ROW.match(line):
             self._rows.append(line)
         elif fence := _FENCE.fullmatch(line):
@@ -419,10 +418,9 @@ class MarkdownWriter:
 
     def _separate_from_previous(self) -> None:
         """Write the blank line that separates the next line from the text before."""
-        if self._separate or (self._blank_before and self._wrote_any):
+        if self._separate:
             self._written.append("\n")
-        self._separate = self._blank_before = False
-        self._wrote_any = True
+        self._separate, self._wrote_any = False, True
 
     def _write_unwrapped(self, line: str, style: str = "") -> None:
         self._separate_from_previous()

@@ -27,7 +27,7 @@ from agent_cli.memory.lifecycle import closing, rewind
 from agent_cli.memory.planner.tasks import Task
 from agent_cli.memory.review import review
 from agent_cli.memory.summaries import summaries
-from agent_cli.messages import FromMemory, Origin, Part, Receipt
+from agent_cli.messages import Origin, Part, Receipt
 from agent_cli.store.db import Database
 from agent_cli.text import one_line, sentences
 
@@ -44,7 +44,6 @@ class Conversation:
         self.excluded: frozenset[tuple[str, int]] = frozenset()  # (kind, id) of what recall must not add to it
         self.show_thinking = False
         self.waiting = ""  # what is being waited for until the model's first token
-        self._offline_shown = False
         if session:
             self.resume(session)
         closing.close_abandoned(app.db, app.time)
@@ -127,10 +126,6 @@ class Conversation:
                 transcript.take(event)
                 if isinstance(event, QuestionLogged):
                     skip_learning()  # now: a crash during the answer must not undo it
-                if isinstance(event, Noticed) and isinstance(event.text, FromMemory):
-                    shown, self._offline_shown = self._offline_shown, True
-                    if shown:
-                        continue  # once that memory alone answers, since the answers say it too
                 yield event
         finally:
             skip_learning()
@@ -269,4 +264,3 @@ class Conversation:
     def _reset(self) -> None:
         self.id = None
         self.allowed_tools.clear()
-        self._offline_shown = False

@@ -293,7 +293,6 @@ class RecallPreview:
         self._app, self._session, self._buffer, self._redraw = app, session, buffer, redraw
         self._found: tuple[PreviewItem, ...] = ()
         self._dropped: set[tuple[str, int]] = set()
-        self._searched = ""
         self._search: asyncio.Task[None] | None = None
         buffer.on_text_changed += lambda _: self._changed()
 
@@ -311,7 +310,7 @@ class RecallPreview:
 
     def clear(self) -> None:
         """Drop what was found before: some of it may have been forgotten since."""
-        self._found, self._searched = (), ""
+        self._found = ()
         self._changed()
 
     def bind(self, keys: KeyBindings) -> None:
@@ -336,14 +335,14 @@ class RecallPreview:
             self._search = loop.create_task(self._look_up())
 
     async def _look_up(self) -> None:
-        """Search once the typing pauses, for what has changed since."""
+        """Search once the typing pauses."""
         await asyncio.sleep(PAUSE)
         draft, found = self._buffer.text, tuple[PreviewItem, ...]()
-        if draft == self._searched or not (self._app.reads and self._app.keeps and self._app.config.preview):
+        if not (self._app.reads and self._app.keeps and self._app.config.preview):
             return
         if len(draft.strip()) >= _MIN_DRAFT and not draft.startswith("/"):
             found = await asyncio.to_thread(self._find, draft)
-        self._found, self._searched = found, draft
+        self._found = found
         self._redraw()
 
     def _find(self, draft: str) -> tuple[PreviewItem, ...]:
