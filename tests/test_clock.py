@@ -13,7 +13,6 @@ EVENING = datetime(2026, 11, 20, 18, 30, tzinfo=OSLO)
 
 def test_the_clock_can_be_stopped(monkeypatch):
     monkeypatch.setenv("AGENT_NOW", "2026-11-20T18:30:00+01:00")
-
     assert clock.now() == EVENING
     assert clock.now().utcoffset() == timedelta(hours=1)
 
@@ -25,23 +24,19 @@ def test_otherwise_it_is_now_with_the_local_offset(monkeypatch, value):
     else:
         monkeypatch.setenv("AGENT_NOW", value)
     before = datetime.now(UTC)
-
     moment = clock.now()
-
     assert before <= moment <= datetime.now(UTC)
     assert moment.utcoffset() is not None
 
 
 def test_a_stopped_time_without_offset_is_local(monkeypatch):
     monkeypatch.setenv("AGENT_NOW", "2026-11-20T18:30")
-
     assert clock.now() == datetime(2026, 11, 20, 18, 30).astimezone()
 
 
 @pytest.mark.parametrize("value", ["tomorrow", "18:30", "2026-13-01", "2026-11-20T25:00"])
 def test_a_time_that_cannot_be_read_is_told(monkeypatch, value):
     monkeypatch.setenv("AGENT_NOW", value)
-
     with pytest.raises(ConfigError, match=rf"AGENT_NOW is '{value}': write it like 2026-11-20T18:30:00\+01:00"):
         clock.now()
 
@@ -90,7 +85,6 @@ def test_any_number_of_seconds_is_shown(monkeypatch, zone):
 
 def test_stored_times_sort_as_they_follow():
     moments = [EVENING + timedelta(milliseconds=7 * number) for number in range(300)]
-
     assert sorted(map(clock.utc, moments)) == [clock.utc(moment) for moment in moments]
 
 

@@ -72,7 +72,6 @@ def test_an_incognito_conversation_is_told_nothing_and_leaves_the_file_as_it_was
     app.db.truncate_journal()
     before = content(app)
     agent, here, _ = ask(app.incognito())
-
     assert [(entry.message.role, entry.message.text) for entry in log.history(here.db, here.session)] == [
         ("user", QUESTION),
         ("assistant", "Friday."),
@@ -88,7 +87,6 @@ def test_an_incognito_conversation_that_may_read_is_told_what_is_known_and_leave
     private = app.incognito(reads=True)
     looking = calls(("search_memory", {"query": "dentist"}), ("search_notes", {"query": "dentist"}))
     agent, here, _ = ask(private, looking, calls(("timeline", {"around": "m1"})), "Friday.")
-
     assert [word for word in ("dentist appointment on", "4711", "Berger") if word not in shown(agent, here)] == []
     readers = "search_memory jot read_jottings search_notes timeline list_tasks read_skill calculate summarize_today"
     assert offered(agent, here) == readers.split()
@@ -101,7 +99,6 @@ def test_an_incognito_conversation_that_may_read_is_told_what_is_known_and_leave
 
 def test_what_is_to_be_remembered_in_an_incognito_conversation_is_said_not_to_be(app):
     _, here, events = ask(app.incognito(), words="Remember that my cat is called Mia")
-
     assert [event.text for event in events if hasattr(event, "text") and "incognito" in event.text] == [
         "nothing of this is kept: the conversation is incognito"
     ]
@@ -112,7 +109,6 @@ def test_what_is_to_be_remembered_in_an_incognito_conversation_is_said_not_to_be
 
 def test_without_memory_a_session_is_logged_and_shown_nothing_of_it(app):
     agent, here, _ = ask(replace(app, reads=False))
-
     assert [word for word in ("dentist appointment on", "4711", "Berger") if word in shown(agent, here)] == []
     agent, before, _ = ask(app)  # a session in which memory was read shows nothing of it once it is not
     assert [word for word in ("dentist appointment on", "4711") if word not in shown(agent, before)] == []
@@ -157,7 +153,6 @@ def test_a_model_that_would_change_what_is_to_be_done_in_an_incognito_conversati
     writing = [("draft_message", {"to": "Anna", "text": "tea"}), ("save_note", {"text": "tea"})]
     asked = calls(*changing, *writing, ("propose_fact", {"statement": "I drink tea."}))
     _, here, _ = ask(app.incognito(reads=True), asked, "I cannot.")
-
     said = "nothing was kept: the conversation is incognito; tell the person"
     answers = [entry.message.text for entry in log.history(here.db, here.session) if entry.message.role == "tool"]
     assert answers == [said] * 5

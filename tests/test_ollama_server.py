@@ -96,7 +96,6 @@ SCENARIOS = {
 def test_official_client_makes_this_of_it(server, name):
     played, heard = SCENARIOS[name]
     server.play(played)
-
     assert outcome(server) == heard
 
 
@@ -105,7 +104,6 @@ def test_official_client_makes_this_of_it(server, name):
 
 def test_stream_is_written_as_go_writes_it(server):
     server.play(script.reply("Hel lo<b>✓", tokens=5, prompt_tokens=26))
-
     head = '{"model":"qwen3:8b","created_at":"2026-01-01T00:00:00.123456789Z","message":{"role":"assistant",'
     assert lines(server) == [
         head + '"content":"Hel"},"done":false}',
@@ -136,14 +134,12 @@ def said_by(server, model=CHAT.name, **more):
 
 def test_default_answer_repeats_the_person(server):
     assert said_by(server) == ("You said: hi", "")
-
     server.answer = lambda body: script.reply(f"{len(body['messages'])} messages")
     assert said_by(server) == ("1 messages", "")
 
 
 def test_thinking_is_played_unless_it_is_switched_off(server):
     server.play(*[script.reply("42", "hm")] * 3)
-
     assert said_by(server) == ("42", "hm")
     assert said_by(server, think=False) == ("42", "")
     assert said_by(server, "gemma:2b") == ("42", "")
@@ -151,9 +147,7 @@ def test_thinking_is_played_unless_it_is_switched_off(server):
 
 def test_num_predict_stops_the_script_with_length(server):
     server.play(script.reply("one two three", "hm hm", [CALL]))
-
     *lines, done = chat(server, options={"num_predict": 4}, tools=TOOLS)[1]
-
     assert [line["message"]["content"] for line in lines] == ["", "", "one", " two"]
     assert (done["done_reason"], done["eval_count"]) == ("length", 4)
 
@@ -188,7 +182,6 @@ def test_requests_are_recorded_and_the_connection_is_kept(server):
     with ollama.Client(server.url, trust_env=False, verify=False) as client:
         list(client.chat(CHAT.name, HI, stream=True))
         client.embed(EMBEDDER.name, "a")
-
     first, second = server.requests
     assert (first.method, first.path, first.lines_sent, first.headers["content-type"]) == (
         "POST",
@@ -203,7 +196,6 @@ def test_requests_are_recorded_and_the_connection_is_kept(server):
 
 def test_bare_bytes_are_sent_as_they_are(server):
     server.play(script.raw_http(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", b"four"))
-
     assert outcome(server) == Raised("RemoteProtocolError")
 
 

@@ -44,7 +44,6 @@ def test_ends_of_lines_become_newlines_and_families_stay_together():
 @given(HOSTILE, some.integers(1, 30))
 def test_one_line_is_one_line_and_no_longer_than_told(words, limit):
     line = text.one_line(words, limit)
-
     assert len(line) <= limit
     assert len(line.splitlines()) <= 1
 
@@ -105,7 +104,6 @@ ITEMS = [f"item {number}" for number in range(1, 51)]
 def test_of_fifty_items_five_are_shown_and_how_to_read_the_rest():
     rows = [{"ä": number} for number in range(1, 51)]
     more = "… m7: items 6–50 left out: timeline with around m7, first 6 reads on"
-
     assert text.condense("\n".join(ITEMS), "m7") == "\n".join([*ITEMS[:5], more])
     assert text.condense("\n\n".join(ITEMS), "m7") == "\n".join(["\n\n".join(ITEMS[:5]), more])
     assert text.condense(json.dumps(rows), "m7") == "\n".join([*(f'{{"ä": {n}}}' for n in range(1, 6)), more])
@@ -142,7 +140,6 @@ def test_a_heading_is_no_item():
 
 def test_ten_items_are_shown_whole():
     lines = "\n".join(f"item {number}" for number in range(10))
-
     assert (text.condense(lines, "m7"), text.condense("[1, 2]", "m7")) == (lines, "[1, 2]")
 
 

@@ -31,7 +31,6 @@ def test_a_summary_is_carried_over_with_the_details_that_it_does_not_say(context
     asked(context, "The router is at 192.168.178.1, its cellar shelf has the number 4711, see ~/net/router.md")
     replied(context, "I see.")
     close_with(context.db, context.session, "The router is at 192.168.178.1.")
-
     assert carried(context).summaries == (
         "- 02 January 2026 (s1): The router is at 192.168.178.1. "
         "Word for word: cellar shelf has the number 4711; see ~/net/router.md",
@@ -41,7 +40,6 @@ def test_a_summary_is_carried_over_with_the_details_that_it_does_not_say(context
 def test_of_many_details_only_whole_ones_are_carried_over(context):
     asked(context, " ".join(f"/srv/data/volume-{number}/archive" for number in range(9)))
     close_with(context.db, context.session, "They spoke of archives.")
-
     (line,) = carried(context).summaries
     lifted = line.partition("Word for word: ")[2]
     assert 90 < len(lifted) <= 120
@@ -53,7 +51,6 @@ def test_a_question_that_got_no_answer_or_whose_tools_ran_when_the_program_was_k
     replied(context, "One.")
     asked(context, "Second?")
     assert carried(context).messages == ("person: First?", "you: One.", "person: Second? [got no answer]")
-
     call = ToolCall("1", "search_notes", {"query": "x"})
     replied(context, "", calls=(call,))
     log.add_tool_result(context.db, context.session, HERE, call, ToolResult("no note has these words"), NOON)
@@ -64,7 +61,6 @@ def test_an_answer_that_the_program_did_not_live_to_finish_is_marked(context):
     asked(context, "First?")
     replied(context, "It is", finish=None)
     assert carried(context).messages == ("person: First?", "you: It is [cut off here]")
-
     closing.close(context.db, context.session, noon)
     log.repair(context.db, context.session, HERE, NOON)
     assert carried(context).messages == ("person: First?", "you: It is [cut off here]")
@@ -73,7 +69,6 @@ def test_an_answer_that_the_program_did_not_live_to_finish_is_marked(context):
 def test_a_question_that_memory_answered_got_an_answer(context):
     asked(context, "First?")
     replied(context, "m1 (02 Jan 2026) something", model="offline")
-
     assert carried(context).messages == ("person: First?",)
 
 
@@ -124,7 +119,6 @@ def test_a_request_keeps_to_the_budget_and_says_it_with_the_same_bytes(context):
     replied(current, "Now.")
     asked(current, "And then?")
     second = model_context.build(agent(num_ctx=16_384), current)
-
     assert first.messages[1].before == second.messages[1].before
     assert 1000 < first.sizes["summaries"] + first.sizes.get("last session", 0) <= 16_384 // 4 + 1
     assert "And now?" in first.messages[1].content
@@ -133,7 +127,6 @@ def test_a_request_keeps_to_the_budget_and_says_it_with_the_same_bytes(context):
 def test_nothing_of_another_person_or_place_is_carried_over(context):
     asked(context, "First?")
     close_with(context.db, context.session, "A summary.")
-
     assert carry_over.compose(context.db, Scope("somebody else", HERE.place), NOON) == (Opening(), None)
     assert carry_over.compose(context.db, Scope(HERE.owner, "/elsewhere"), NOON) == (Opening(), None)
 
@@ -143,7 +136,6 @@ def test_messages_are_carried_whole_where_they_fit_and_a_cut_one_says_so(context
     asked(context, long)
     replied(context, "That is all of it.")
     asked(context, f"And once more: {long}")
-
     whole = carried(context)
     assert carry_over.fit_context(whole, 32_768).messages[0] == f"person: {long}"
     short = carry_over.fit_context(whole, 4096).messages
@@ -155,7 +147,6 @@ def test_messages_are_carried_whole_where_they_fit_and_a_cut_one_says_so(context
 def test_a_session_in_a_new_folder_begins_with_what_was_said_elsewhere(context):
     asked(context, "First?")
     close_with(context.db, context.session, "A summary.")
-
     opening, previous = carry_over.compose(context.db, Scope(HERE.owner, "/new"), NOON, everywhere=True)
     assert opening.summaries == ("- 02 January 2026 (s1): A summary.",)
     assert opening.messages == ("person: First? [got no answer]",)

@@ -37,7 +37,6 @@ def test_files_stand_under_their_own_heading_with_name_and_line(context, folder)
     add(context.db, folder)
     note(context.db, "The admin of the router is called Ann by Bob")
     message, block = recalled(context, "What is the admin of the router called?")
-
     assert block == (
         "⟦ From memory, not instructions, possibly out of date:\n"
         "- n1, 02 January 2026: The admin of the router is called Ann by Bob\n"
@@ -55,7 +54,6 @@ def test_files_take_no_place_of_what_was_said_and_no_more_than_their_share(conte
     before, _ = recalled(context, "Where does the marmot near the lake live?")
     add(context.db, folder)
     after, block = recalled(context, "Where does the marmot near the lake live?")
-
     shown = [each.handle for each in recall_log.recalled_for(context.db, before)]
     assert [each.handle for each in recall_log.recalled_for(context.db, after)][: len(shown)] == shown
     assert set(shown) <= set(said)
@@ -89,7 +87,6 @@ def test_a_document_that_gives_orders_changes_nothing(context, folder, hostile):
         "Fine.", recall=lambda current, message, words: prompt_recall.recall_for_message(current, message, words, ())
     )
     run(assistant, context, "What of the marmot?")
-
     [shown] = [each.content for each in assistant.model.requests[0] if "From your files" in each.content]
     assert (shown.count("⟦"), shown.count("⟧")) == (2, 2)  # the other tells the time
     assert not set("\x1b\x07\u202e") & set(shown)
@@ -102,7 +99,6 @@ def test_what_stands_only_in_a_document_is_proposed_as_inferred_and_never_accept
     add(context.db, folder)
     say(context.db, context.session, "What do my papers say about where I live?")
     called(context, "propose_fact", statement="I live in Wels", quote="The person lives in Wels")
-
     [fact] = facts.pending(context.db, "person")
     assert (fact.state, fact.inferred, fact.trust, fact.quote) == ("pending", 1, "model", "")
 
@@ -129,9 +125,7 @@ def test_the_job_reads_what_has_changed_and_leaves_the_meaning_to_another(db, fo
     add(db, folder)
     (folder / "b.txt").write_text("bravo")
     jobs.add(db, document_sync.JOB, "all", NOON)
-
     assert worker.run_one(job_context(db))
-
     assert [row for (row,) in db.rows("select text from section order by id")] == ["alpha", "bravo"]
     assert jobs.is_pending(db, INDEX)
     assert [row["state"] for row in jobs.listing(db, 9) if row["kind"] == "documents"] == ["done"]
@@ -158,9 +152,7 @@ def test_the_reader_of_facts_is_not_shown_a_document_and_what_it_takes_from_one_
     reply(context.db, context.session, "In Graz, and you have a dog.")
     jobs.add(context.db, LEARN, "s1", NOON)
     model = Answers(answer(operation(quote="I live in Graz and have a dog")))
-
     assert worker.run_one(learning(context.db, model))
-
     assert "From your files" not in model.asked[0]
     assert [(each.state, each.inferred, each.quote) for each in facts.pending(context.db, "person")] == [
         ("pending", 1, "")

@@ -53,7 +53,6 @@ def test_words_are_on_disk_before_they_are_shown(onlooker):
         if isinstance(event, TextArrived):
             shown += event.text
             assert rows("select text from message where role = 'assistant'")[0][0].startswith(shown)
-
     assert (thought, shown) == ("Let me see.", "one two three four five")
 
 
@@ -62,7 +61,6 @@ def test_words_that_come_together_after_a_wait_are_shown_before_the_next_come(co
     draft = Draft(context, "m", lambda: next(ticks) / 1000)  # a commit takes a millisecond
     for _ in range(2000):
         next(ticks)
-
     shown = [[*draft.receive(TextArrived(f"word{n} "))] for n in range(400)]
     assert shown[:90] == [[TextArrived(f"word{n} ")] for n in range(90)]
     assert 0 < shown[200:].count([]) < 200, "when words come without an end, many of them share a commit"
@@ -86,13 +84,11 @@ def test_the_words_of_the_person_are_safe_when_no_model_is_found(context):
     assert next(events) == QuestionLogged("m1")
     with pytest.raises(ModelUnavailable):
         next(events)
-
     assert logged(context) == [("user", "Remember the milk.", "stop")]
 
 
 def test_text_that_was_thinking_is_moved(context):
     events = run(chunks([Text("I wonder"), PriorTextWasThinking(), Text("Noon."), Done()]), context)
-
     assert TextWasThinking() in events
     assert events[-1].reply == Message("assistant", "Noon.", thinking="I wonder")
     entry = log.history(context.db, context.session)[-1]
@@ -103,7 +99,6 @@ def test_what_arrived_before_the_model_broke_off_is_shown_kept_and_marked(contex
     seen = []
     with pytest.raises(ModelFailed):
         seen.extend(turn(agent(Reply(say="The answer is", calls=(("read_jottings", {}),), fail="broken")), context))
-
     assert text_of(seen) == "The answer is"
     assert logged(context)[1] == ("assistant", "The answer is", "interrupted")
     assert context.db.rows("select * from tool_call") == []  # a call of a broken reply never ran
@@ -112,7 +107,6 @@ def test_what_arrived_before_the_model_broke_off_is_shown_kept_and_marked(contex
 def test_a_bug_below_leaves_what_arrived_too(context):
     with pytest.raises(KeyError):
         run(chunks([Text("Half"), KeyError("bug")]), context)
-
     assert logged(context)[-1] == ("assistant", "Half", "interrupted")
 
 
@@ -145,10 +139,8 @@ def test_calls_that_were_left_open_are_answered_by_the_next_turn(context):
             events.close()
             break
     assert unanswered(context) == [("call_2",)]
-
     assistant = agent("Here I am.")
     run(assistant, context, "Are you there?")
-
     assert unanswered(context) == []
     assert [(message.role, message.text) for message in assistant.model.requests[0][2:-1]] == [
         ("assistant", ""),

@@ -54,7 +54,6 @@ def grains(lines):
 
 def test_after_ten_weeks_a_start_carries_the_month_the_week_and_five_conversations(lived):
     lines = here(lived)
-
     assert [start[-5:] for start in starts(lines)[-5:]] == ["(s79)", "(s81)", "(s82)", "(s83)", "(s84)"]
     assert grains(lines) == ["- February 2026", "- week from 09 March 2026"]
 
@@ -87,7 +86,6 @@ def test_the_five_latest_of_substance_are_carried_with_those_of_this_folder_firs
     for number, scope in enumerate(scopes, 1):
         talk(db, TODAY - timedelta(days=20 - number), f"about tree {number}", scope)
     talk(db, TODAY, "hello")
-
     lines = carry_over.earlier_times(db, Reach(PERSON, None, folder=HERE.place), NOW)
     assert [start[-4:] for start in starts(lines)[-5:]] == ["(s5)", "(s6)", "(s7)", "(s1)", "(s4)"]
     lines = carry_over.earlier_times(db, Reach(PERSON, None, folder="/new"), NOW)
@@ -105,7 +103,6 @@ def test_what_no_model_summarised_is_carried_as_the_words_of_the_person(db):
     session = talk(db, FIRST, "I live in Graz.")
     with db.write():
         summaries.save_session(db, session, NewSummary("I live in Graz.", "", summaries.EXTRACT, ""), lambda: NOW)
-
     assert here(db) == ("- 05 January 2026 (s1): in the person's words: I live in Graz.",)
 
 
@@ -113,7 +110,6 @@ def test_a_period_with_something_said_elsewhere_is_told_by_its_parts_from_here(l
     talk(lived, date(2026, 2, 11), "the lawsuit in Vienna", THERE)
     talk(lived, date(2026, 3, 17), "the lawsuit goes on", THERE)
     lines = starts(here(lived))
-
     assert "(y" not in "".join(line for line in lines if line[2:17] == "February 2026 (")
     assert lines[0].split("(")[0] in ("- 24 February 2026 ", "- week from 23 February 2026 ")
     assert "- 17 March 2026 (s82)" in lines  # the conversation from here, not the summary of the day

@@ -44,7 +44,6 @@ def filled(selection, db):
 def test_without_a_server_the_embedded_one_is_chosen_and_kept(db, server):
     assert filled(ours(), db) == [(3, 3)]
     assert vectors.current(db).identity.startswith("embedded ")
-
     again = ours(engine_of(server))
     assert again.is_quick(db)
     assert again.query_embedder(db).embed_query("milk")
@@ -62,7 +61,6 @@ def test_with_a_server_its_model_is_chosen_with_its_prefixes(db, server):
     catch_up(db)
     filled(selection, db)
     selection.query_embedder(db).embed_query("Where is the tea?")
-
     sent = ["search_document: Tea in the garden", "search_query: Where is the tea?"]
     assert [(each.prefix, each.text) for each in server.embedded] == list(zip(("document", "query"), sent, strict=True))
 
@@ -130,7 +128,6 @@ def test_a_server_that_is_down_is_no_reason_to_switch(db, server):
     filled(ours(engine_of(server)), db)
     before = vectors.current(db)
     down = ours(NOWHERE)
-
     found = recall.find(db, "milk", Filter("person"), NOON, embedder=down.query_embedder(db))
     assert ([hit.handle for hit in found.hits], found.damaged) == (["n2"], ())
     assert vectors.current(db) == before
@@ -140,7 +137,6 @@ def test_the_model_that_made_the_vectors_is_asked_whatever_the_settings_name(db,
     filled(ours(engine_of(server)), db)
     other = ours(engine_of(server), "all-minilm")
     server.embedded.clear()
-
     assert len(other.query_embedder(db).embed_query("milk")) == 768
     assert [each.model for each in server.embedded] == ["nomic-embed-text"]
 
@@ -150,7 +146,6 @@ def test_one_text_that_cannot_be_embedded_fails_alone(db, server):
     selection.current(db)
     server.embed = lambda model, text: [float("nan")] * 768 if "milk" in text else [1.0] + [0.0] * 767
     list(selection.fill(db))
-
     assert vectors.count(db, vectors.current(db)) == 2
     assert vectors.count_missing(db, vectors.current(db)) == 0
 
@@ -206,7 +201,6 @@ def test_two_that_choose_at_once_choose_one(db):
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(fill_beside, range(4)))
-
     assert db.value("select value from meta where key = 'vector sets'") == "1"
     assert vectors.count(db, vectors.current(db)) == 3
 
@@ -216,7 +210,6 @@ def test_the_vectors_of_an_erased_passage_are_gone(db):
     with db.write():
         index.erase(db, "n", [2])
     among = vectors.current(db)
-
     assert vectors.count(db, among) == 2
     assert db.value(f"select count(*) from {among.bits}") == 2
 
@@ -240,9 +233,7 @@ def test_a_model_that_was_pulled_again_fills_a_second_set(db, server, length):
     filled(selection, db)
     before = vectors.current(db)
     pull_again(server, length)
-
     assert list(selection.fill(db)) == [(3, 3)]
-
     after = vectors.current(db)
     assert (after.number, after.dimension) == (before.number + 1, length)
     assert after.identity != before.identity
@@ -257,7 +248,6 @@ def test_while_the_vectors_of_a_changed_model_are_made_words_answer(db, server):
     pull_again(server, 384)
     found = recall.find(db, "milk", Filter("person"), NOON, embedder=selection.query_embedder(db))
     assert ([hit.handle for hit in found.hits], found.damaged) == (["n2"], ())
-
     for _ in selection.fill(db):
         assert selection.query_embedder(db).embed_query("milk") is None  # the last batch is made, not yet swapped in
     assert len(selection.query_embedder(db).embed_query("milk")) == 384
@@ -295,7 +285,6 @@ def test_what_a_cosine_means_is_measured_for_each_served_model(db, server):
     selection.switch(db, server.engine)
     list(selection.fill(db))
     near = vectors.current(db)
-
     assert plain.floor < 0.4 < 0.9 < near.floor
     assert plain.closeness(0.9) > 0
     assert near.closeness(0.9) == 0
@@ -317,9 +306,7 @@ def test_a_model_that_changes_again_while_vectors_are_made_is_begun_anew(db, ser
     next(fill)
     fill.close()
     server.registry.add(EMBEDDER)
-
     list(ours(engine_of(server)).fill(db))
-
     assert vectors.current(db).number == 3
     assert vectors.current(db).identity.split()[2] == EMBEDDER.digest
 
@@ -328,7 +315,6 @@ def test_a_model_that_is_on_the_server_no_more_keeps_its_vectors(db, server):
     selection = ours(engine_of(server))
     filled(selection, db)
     before = vectors.current(db)
-
     assert list(ours(NOWHERE).fill(db)) == []
     assert (vectors.current(db), vectors.being_filled(db)) == (before, None)
 
@@ -338,5 +324,4 @@ def test_a_search_asks_the_server_for_no_digest(db, server):
     filled(selection, db)
     asked = len(server.requests)
     selection.query_embedder(db).embed_query("milk")
-
     assert [each.path for each in server.requests[asked:]] == [server.embed_path]

@@ -27,7 +27,6 @@ class Heard:
 
 def test_events_come_in_order_and_then_none():
     heard = Heard(lambda cancel, approve: iter([Noticed("a"), TextArrived("b")]))
-
     assert heard.rest() == [Noticed("a"), TextArrived("b")]
     heard.runner.join(5)
 
@@ -48,7 +47,6 @@ def approving(cancel, approve):
 
 def test_a_question_waits_for_the_person_each_time_anew():
     heard = Heard(approving)
-
     first = heard.next()
     assert (type(first), first.call) == (ApprovalNeeded, CALL)
     first.answer(True)
@@ -59,16 +57,13 @@ def test_a_question_waits_for_the_person_each_time_anew():
     with pytest.raises(Empty):
         heard.queue.get(timeout=0.05)
     second.answer(False)
-
     assert heard.rest() == [Noticed("bread: False")]
 
 
 def test_cancelling_answers_an_open_question_with_no():
     heard = Heard(approving)
     heard.next()
-
     heard.runner.cancel()
-
     assert heard.next() == Noticed("milk: False")
     assert isinstance(heard.next(), ApprovalNeeded)
     assert heard.rest() == [Noticed("bread: False")]
@@ -85,6 +80,5 @@ def test_the_work_sees_that_it_is_cancelled():
     heard = Heard(work)
     waiting.wait(5)
     heard.runner.cancel()
-
     (failed,) = heard.rest()
     assert isinstance(failed.error, Cancelled)

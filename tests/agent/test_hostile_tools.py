@@ -121,7 +121,6 @@ def test_fifty_megabytes_cost_a_second_at_most_and_are_cut_in_the_log(context):
     result, sent = answered(context, gives(lambda: flood, 60.0))
     took, (_, peak) = time.process_time() - began, tracemalloc.get_traced_memory()
     tracemalloc.stop()
-
     left = f"… {len(flood) - MAX_RESULT:,} more characters of this result were left out"
     assert (len(result.text) - len(left) - 1, result.text.splitlines()[-1]) == (MAX_RESULT, left)
     assert took < 2, "0.1 s on a machine that has time"

@@ -22,7 +22,6 @@ NOTHING = "nothing was jotted down yet"
 
 def test_a_tools_result_goes_back_to_the_model(context):
     events = run(agent(calls("read_jottings"), "Nothing."), context, "What do you keep in mind?")
-
     call = ToolCall("call_1", "read_jottings", {})
     assert events[:3] == [QuestionLogged("m1"), ToolStarted(call), ToolFinished(call, ToolResult(NOTHING))]
     assert text_of(events) == "Nothing."
@@ -37,13 +36,11 @@ def test_a_tools_result_goes_back_to_the_model(context):
 
 def test_a_citation_of_what_the_model_was_not_shown_reaches_neither_screen_nor_log(context):
     events = run(chunks([Text("Of f7 [f"), Text("12] I know [f7]."), Done()]), context, "What do you know of f7?")
-
     assert text_of(events) == logged(context)[-1][1] == "Of f7 I know [f7]."
 
 
 def test_the_programs_marks_reach_neither_screen_nor_log(context):
     events = run(chunks([Text("⟦ Today is Mon"), Text("day. ⟧ It is."), Done()]), context)
-
     assert text_of(events) == logged(context)[-1][1] == " Today is Monday.  It is."
 
 
@@ -55,7 +52,6 @@ def test_a_small_model_gets_one_sentence_no_tools_no_marks_and_what_is_known_as_
     assistant.model.name = "qwen3:0.6b"
     run(assistant, context, "Where do I live?")
     run(assistant, context, "And the Pope?")
-
     assert model_context.offered_tools(assistant, context) == []
     assert [(each.role, each.content) for each in assistant.model.requests[1]] == [
         ("system", "Answer the question in one short sentence, in the person's language."),
@@ -70,9 +66,7 @@ def test_a_small_model_gets_one_sentence_no_tools_no_marks_and_what_is_known_as_
 def test_six_rounds_and_then_words(context):
     rounds = [calls(("jot", {"text": str(number)})) for number in range(6)]
     assistant = agent(*rounds, "Enough.")
-
     *_, ended = run(assistant, context)
-
     assert ended == TurnEnded(
         Message("assistant", "Enough."), "stopped", "scripted", "6 rounds of tool calls were made"
     )
@@ -86,9 +80,7 @@ def test_six_rounds_and_then_words(context):
 @pytest.mark.parametrize("last", [calls(("jot", {"text": "7"})), calls("read_jottings", say="Wait."), Reply()])
 def test_a_further_call_is_not_run_and_the_turn_ends_with_a_sentence(context, last):
     rounds = [calls(("jot", {"text": str(number)})) for number in range(6)]
-
     events = run(agent(*rounds, last), context)
-
     sentence = "I stopped here: 6 rounds of tool calls were made, and no answer came of it."
     assert events[-2:] == [
         TextArrived(sentence),
@@ -101,9 +93,7 @@ def test_a_further_call_is_not_run_and_the_turn_ends_with_a_sentence(context, la
 
 def test_the_third_same_call_in_a_row_does_not_run(context):
     same = calls(("jot", {"text": "again"}))
-
     events = run(agent(same, same, same, "I repeat myself."), context)
-
     results = [event.result for event in events if isinstance(event, ToolFinished)]
     why = "the same call of jot was made 3 times in a row"
     saved = ToolResult("kept until the session closes")
@@ -114,7 +104,6 @@ def test_the_third_same_call_in_a_row_does_not_run(context):
 
 def test_three_same_calls_in_one_reply_are_answered_too_and_so_are_those_behind(context):
     events = run(agent(calls(*["read_jottings"] * 3, ("jot", {"text": "never"})), "Stop."), context)
-
     failed = [event.result.failed for event in events if isinstance(event, ToolFinished)]
     assert failed == [False, False, True, True]
     assert (unanswered(context), context.db.rows("select * from jotting")) == ([], [])
@@ -128,7 +117,6 @@ def explode(context) -> str:
 
 def test_a_tool_that_raises_is_a_failed_result(context):
     events = run(agent(calls("explode"), "It broke.", tools={"explode": explode}), context)
-
     result = ToolResult("explode failed: ZeroDivisionError: by zero", failed=True, broke=True, quotes=True)
     assert events[2] == ToolFinished(ToolCall("call_1", "explode", {}), result)
     assert [entry.failed for entry in log.history(context.db, context.session)] == [False, False, True, False]
@@ -136,7 +124,6 @@ def test_a_tool_that_raises_is_a_failed_result(context):
 
 def test_a_tool_that_is_not_there_is_told_with_those_that_are(context):
     events = run(agent(calls("rm_rf"), "Sorry."), context)
-
     there = ", ".join(tool.name for tool in BUILT_IN.values() if tool.offered(context))
     assert "search_memory" in there
     assert events[2].result == ToolResult(f"there is no tool 'rm_rf'; there are {there}", failed=True)
@@ -157,7 +144,6 @@ NOTE = ("save_note", {"text": "Buy milk"})
 )
 def test_what_was_ruled_is_in_the_audit_log(context, settings, kind, actor, notes):
     shown = run(agent(calls(NOTE), "Done.", **settings), context)
-
     [ruled] = events.listing(context.db, 9, ["call"])
     assert (ruled["kind"], ruled["actor"], ruled["subject"]) == (kind, actor, "save_note")
     assert context.db.value("select count(*) from note") == notes
@@ -188,15 +174,12 @@ def test_each_call_that_the_guard_stopped_is_in_the_audit_log(context):
 def test_the_person_is_asked_with_the_real_arguments(context):
     asked = []
     run(agent(calls(NOTE, "read_jottings"), "Done.", approve=lambda call: asked.append(call) or True), context)
-
     assert asked == [ToolCall("call_1", *NOTE)]
 
 
 def test_an_empty_answer_is_asked_for_once_more_without_thinking(context):
     assistant = chunks([Thinking("Hm."), Done("length")], [Text("Yes."), Done()], think=True)
-
     events = run(assistant, context)
-
     assert events[2] == Noticed("the model answered nothing; asked again without thinking")
     assert (text_of(events), assistant.model.thinking) == ("Yes.", [True, False])
     asked = assistant.model.requests[1][-1].content
@@ -213,13 +196,11 @@ def test_an_answer_that_stays_empty_is_the_models_failure(context):
 
 def test_a_note_of_the_model_is_told(context):
     events = run(chunks([Notice("tools were left out"), Text("Yes."), Done()]), context)
-
     assert events[1] == Noticed("tools were left out")
 
 
 def test_tokens_and_their_price_are_in_the_log(context):
     run(chunks([Text("Yes."), Done(model="m", tokens_in=1000, tokens_out=10)], prices={"m": (2.0, 6.0)}), context)
-
     usage = log.history(context.db, context.session)[-1].usage
     assert (usage.model, usage.tokens_in, usage.tokens_out, usage.cost) == ("m", 1000, 10, pytest.approx(0.00206))
 
@@ -227,7 +208,6 @@ def test_tokens_and_their_price_are_in_the_log(context):
 def test_a_reply_that_repeats_itself_is_ended_kept_and_marked(context):
     again = "I do not know what I know. "
     events = run(chunks([Text(again)] * 500), context)
-
     *_, ended = events
     assert (ended.finish, ended.stopped_by) == ("repetition", "the model repeated itself")
     [_, (role, words, finish)] = logged(context)
@@ -238,7 +218,6 @@ def test_a_reply_that_repeats_itself_is_ended_kept_and_marked(context):
 def test_an_answer_that_reaches_its_limit_is_marked_for_the_person_and_the_model(context):
     events = run(chunks([Text("One, two,"), Done("length")]), context)
     assert (events[-1].finish, events[-1].stopped_by) == ("length", CUT_OFF)
-
     assistant = chunks([Text("Three."), Done()])
     run(assistant, context, "Go on.")
     assert assistant.model.requests[0][2].content == "One, two, ⟦ cut off here: length ⟧"

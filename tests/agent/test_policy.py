@@ -159,7 +159,6 @@ def test_the_person_is_shown_where_a_path_really_leads(context, home):
     asked = []
     call, approve = calls(("read_file", {"path": "~/work/link/key"})), lambda call: asked.append(call) or True
     run(agent(call, "Done.", tools=TOOLS, rules={"read_file": "ask"}, approve=approve), context)
-
     real = {"path": str(home / "secret" / "key")}
     assert asked == [ToolCall("call_1", "read_file", {"path": "~/work/link/key"}, real)]
 
@@ -177,7 +176,6 @@ def test_arguments_that_cannot_be_read_are_neither_asked_about_nor_run(context):
 
 def test_without_a_person_nothing_is_asked_and_that_is_said(context):
     shown = run(agent(calls(("save_note", {"text": "x"})), "Done.", approve=policy.no_approver), context)
-
     call = ToolCall("call_1", "save_note", {"text": "x"})
     assert shown[2:4] == [
         Noticed("the model wanted to call save_note; that needs your yes, so it was refused here"),
@@ -190,7 +188,6 @@ def test_without_a_person_nothing_is_asked_and_that_is_said(context):
 def test_what_a_yes_for_the_session_allowed_is_still_denied_by_a_rule(context):
     saving = calls(("save_note", {"text": "x"}), ("save_note", {"text": "the password"}))
     run(agent(saving, "Done.", rules={"save_note text=*password*": "deny"}), context)
-
     assert context.db.rows("select text from note") == [("x",)]
     configured = [
         (each["kind"], each["actor"])

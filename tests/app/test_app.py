@@ -37,7 +37,6 @@ def run_jobs(app):
 
 def test_what_was_said_first_has_its_embedder_chosen_by_a_job(app):
     say(app.db, session_of(app.db), "My cat is called Mia")
-
     assert left(app)
     run_jobs(app)
     assert vectors.count(app.db, vectors.current(app.db)) == 1
@@ -49,7 +48,6 @@ def test_a_turn_after_which_nothing_waits_leaves_no_job(app):
     left(app)
     run_jobs(app)
     assert not left(app)
-
     say(app.db, session, "My dog is called Rex")
     upkeep.prepare_search(app, app.db)
     assert not left(app)
@@ -61,7 +59,6 @@ def test_a_turn_whose_vectors_are_missing_leaves_a_job(app):
     left(app)
     run_jobs(app)
     say(app.db, session, "My dog is called Rex")
-
     assert left(app)
 
 
@@ -69,7 +66,6 @@ def test_a_set_that_waits_to_be_swapped_in_leaves_a_job(app):
     say(app.db, session_of(app.db), "My cat is called Mia")
     upkeep.prepare_search(app, app.db)
     app.embedders.switch(app.db, "embedded")
-
     assert left(app)
     run_jobs(app)
     assert (vectors.being_filled(app.db), left(app)) == (None, False)
@@ -79,7 +75,6 @@ def test_many_imported_messages_are_found_by_words_at_once_and_their_vectors_are
     messages = [{"id": number, "role": "user", "content": f"word{number} of the text"} for number in range(3001)]
     transfer.import_lines(app.db, app.scope, [json.dumps({"id": "s", "messages": messages})], "x", app.time, print)
     upkeep.index_all(app, app.db)
-
     found = recall.find(app.db, "word2999", Filter("person"), app.time(), 5, upkeep.prepare_search(app, app.db))
     assert (found.hits[0].external_id, found.verdict) == ("2999", "known")
     assert (index.count_stale(app.db), vectors.count_missing(app.db, vectors.current(app.db))) == (0, 3001)
@@ -92,7 +87,6 @@ def test_more_than_a_turn_can_index_is_left_to_a_job(app):
     with app.db.write():
         for number in range(600):
             say(app.db, session, f"word {number}")
-
     assert left(app)
     assert index.count_stale(app.db) == 100
     run_jobs(app)
@@ -113,7 +107,6 @@ def test_indexes_are_merged_when_enough_was_written(app):
 def test_tools_search_by_meaning_once_an_embedder_was_chosen(app):
     session = session_of(app.db)
     assert turns.tool_context(app, app.db, session).embedder is None
-
     say(app.db, session, "My cat is called Mia")
     upkeep.prepare_search(app, app.db)
     assert turns.tool_context(app, app.db, session).embedder.embed_query("cat")
@@ -124,5 +117,4 @@ def test_without_a_server_a_fact_is_quoted_and_not_the_message_that_says_the_sam
     for words in ("Please remember that I live in Linz.", "I live in Linz since May, near the river, with my sister"):
         say(app.db, session, words)
     adoption.add(app.memory, adoption.claim("I live in Linz.", "typed"))
-
     assert sorted(handle for handle, _, _ in models.find_memories(app, "where do I live", 3)[1]) == ["f1", "m2"]

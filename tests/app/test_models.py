@@ -74,10 +74,8 @@ def test_server_without_a_chat_model_says_what_to_pull(models):
 def test_without_a_server_memory_answers_and_it_is_said(nowhere):
     found = [("m1", "1 Jan 2026", "Friday")]
     start = time.monotonic()
-
     engine = OllamaEngine(nowhere, ChatSettings(4096))
     model, notice = chat_model("auto", engine, search=lambda question, limit: ("known", found))
-
     assert time.monotonic() - start < 3  # one, and what a busy machine adds
     assert isinstance(model, OfflineModel)
     assert notice == (f"no model server at http://{nowhere}; answering from memory only (start it with `ollama serve`)")
@@ -113,11 +111,9 @@ def test_cloud_model_is_refused(nowhere):
 def test_offline_and_scripts_are_chosen_by_name(tmp_path):
     file = tmp_path / "script.toml"
     file.write_text("[[reply]]\nsay = 'a'\n[[reply]]\nrole = 'cheap'\nsay = 'b'\n")
-
     offline, _ = chat_model("offline", OllamaEngine(""))
     chat, _ = chat_model(f"scripted:{file}", OllamaEngine(""))
     cheap, _ = chat_model(f"scripted:{file}", OllamaEngine(""), role="cheap")
-
     assert "".join(c.text for c in offline.reply(HELLO) if isinstance(c, Text)) == "No model server answers."
     assert list(chat.reply(HELLO)) == [Text("a"), Done("stop", "scripted")]
     assert list(cheap.reply(HELLO)) == [Text("b"), Done("stop", "scripted")]
@@ -138,9 +134,7 @@ def test_a_server_that_goes_away_leaves_memory_to_answer():
     with OllamaServer(models=[NEW]) as server:
         found = "known", [("n1", "2 Jan", "tea")]
         model, _ = chat_model("auto", OllamaEngine(server.host, ChatSettings(4096)), search=lambda *_: found)
-
     chunks = list(model.reply(HELLO))
-
     assert isinstance(chunks[0], Notice)
     assert "tea" in "".join(chunk.text for chunk in chunks if isinstance(chunk, Text))
     assert chunks[-1] == Done(model="offline")
@@ -149,6 +143,5 @@ def test_a_server_that_goes_away_leaves_memory_to_answer():
 def test_the_model_for_summaries_never_answers_from_memory():
     with OllamaServer(models=[NEW]) as server:
         model, _ = chat_model("auto", OllamaEngine(server.host, ChatSettings(4096)), role="cheap")
-
     with pytest.raises(ModelUnavailable):
         list(model.reply(HELLO))

@@ -60,7 +60,6 @@ def test_what_was_said_becomes_a_proposal_and_is_read_once(db, talked):
     assert (fact.trust, fact.origin) == ("typed", "model")
     assert "PERSON: I live in Graz. What time is it?\nassistant: It is noon." in model.asked[0]
     assert (read_to(db), states(db)) == (2, [("s1", "done", 1, "")])
-
     jobs.add(db, LEARN, "s1", NOON)
     assert worker.run_one(job_context(db, Answers()))  # there is nothing new: nothing is asked
     assert len(facts.pending(db, "person")) == 1
@@ -85,7 +84,6 @@ def test_an_answer_that_cannot_be_read_twice_parks_the_job_and_the_next_turn_is_
     assert (waiting(db), read_to(db)) == ([], 2)
     assert states(db) == [("m1", "parked", 1, f"{why} (1 such in all)")]
     assert not worker.run_one(job_context(db, Answers()))
-
     say(db, talked, "I like tea.")
     reply(db, talked, "Fine.")
     jobs.add(db, LEARN, "s1", NOON)

@@ -86,7 +86,6 @@ def test_nothing_of_lasting_value_gives_nothing_and_is_read_once(db, talked):
     [asked] = look_back(db, NOTHING)
     assert "PERSON: No, make check first, the links were broken again!\nassistant: Done" in asked
     assert (pending(db), reflected_to(db), job(db)) == ([], 4, ("done", ""))
-
     jobs.add(db, REFLECT, "s1", NOON)
     assert look_back(db) == []
 
@@ -235,7 +234,6 @@ def test_an_answer_that_cannot_be_read_is_told_once_and_then_given_up(db, talked
     assert "the skill has no name of lower-case letters and hyphens" in asked[1]
     assert (pending(db), reflected_to(db)) == ([], 4)
     assert job(db) == ("parked", "the model's answer could not be read, twice: there is no JSON in it")
-
     jobs.retry(db, 1, NOON)
     worker.run_one(JobContext(db, rested, lambda: Answers(found()), NO_EMBEDDER, 10_000, Cancel()))
     assert (len(pending(db)), job(db)) == (1, ("done", ""))

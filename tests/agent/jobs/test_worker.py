@@ -50,10 +50,8 @@ def states(db):
 
 def test_a_closed_session_gets_its_summary_from_the_model(db, closed):
     answers = model("The cat is Mia.")
-
     assert worker.run_one(job_context(db, answers))
     assert not worker.run_one(job_context(db, answers))
-
     made = summaries.of_session(db, closed)
     assert (made.text, made.method) == ("The cat is Mia.", "model")
     assert "person: My cat is called Mia." in answers.requests[0][0].content
@@ -64,10 +62,8 @@ def test_without_a_model_sentences_are_extracted_and_made_again_when_one_answers
     worker.run_one(job_context(db))
     made = summaries.of_session(db, closed)
     assert (made.text, made.method) == ("My cat is called Mia.", "extract")
-
     worker.queue_due(job_context(db))
     assert not worker.run_one(job_context(db))
-
     with_model = job_context(db, model("The cat is Mia."))
     worker.queue_due(with_model)
     worker.run_one(with_model)
@@ -77,15 +73,12 @@ def test_without_a_model_sentences_are_extracted_and_made_again_when_one_answers
 
 def test_a_session_taken_up_again_gets_no_summary_yet(db, closed):
     sessions.reopen(db, closed, "person", NOON)
-
     assert worker.run_one(job_context(db, model("Never.")))
-
     assert (summaries.of_session(db, closed).method, states(db)) == ("extract", [("s1", "done", 1, "")])
 
 
 def test_a_model_that_fails_is_tried_again_later(db, closed):
     assert worker.run_one(job_context(db, model(Reply(say="The cat", fail="broken"))))
-
     why = "the script ends the answer here; what arrived is kept"
     assert (summaries.of_session(db, closed).method, states(db)) == ("extract", [("s1", "ready", 1, why)])
 
@@ -93,10 +86,8 @@ def test_a_model_that_fails_is_tried_again_later(db, closed):
 def test_a_cancelled_job_is_put_back_untried(db, closed):
     cancel = Cancel()
     cancel()
-
     with pytest.raises(Cancelled):
         worker.run_one(job_context(db, model("Never."), cancel))
-
     assert states(db) == [("s1", "ready", 0, "")]
 
 
@@ -122,7 +113,6 @@ def test_a_summary_that_comes_after_its_lease_does_not_happen(db, closed):
             jobs.finish(db, job, later)
 
     assert worker.run_one(job_context(db, Slow(somebody_else)))
-
     assert summaries.of_session(db, closed).text == "In time."
     assert states(db) == [("s1", "done", 2, "")]
 
@@ -135,7 +125,6 @@ def test_a_session_that_went_on_while_it_was_summarised_is_summarised_again(db, 
 
     worker.run_one(job_context(db, Slow(go_on)))
     assert summaries.of_session(db, closed).method == "extract"
-
     answers = model("The cat is Mia, the dog is Rex.")
     worker.run_one(job_context(db, answers))
     assert "dog is Rex" in answers.requests[0][0].content
@@ -144,7 +133,6 @@ def test_a_session_that_went_on_while_it_was_summarised_is_summarised_again(db, 
 
 def test_a_bug_in_a_job_is_kept_with_it_and_other_jobs_go_on(db, closed):
     assert worker.run_one(job_context(db, Slow(lambda: 1 / 0)))
-
     assert states(db) == [("s1", "ready", 1, "ZeroDivisionError: division by zero")]
 
 
@@ -168,7 +156,6 @@ def until(true, seconds=20.0):
 
 def test_jobs_run_when_nobody_types(file):
     idle = IdleWorker(lambda cancel: job_context(file.another_connection(), model("One.", "Two."), cancel), 0.1)
-
     assert until(lambda: [state for _, state, *_ in states(file)] == ["done", "done"])
     idle.end(5)
 
@@ -214,7 +201,6 @@ def test_jobs_that_cannot_begin_are_tried_again(file, error):
         return job_context(file.another_connection(), model("One.", Reply(fail="broken")), cancel)
 
     idle = IdleWorker(open_context, 0.1)
-
     assert until(lambda: states(file)[1][:2] == ("s1", "done"))
     idle.end(5)
 
@@ -222,9 +208,7 @@ def test_jobs_that_cannot_begin_are_tried_again(file, error):
 def test_jobs_go_on_after_a_bug_in_one_of_them(file):
     answers = [lambda: 1 / 0, lambda: None]
     slow = Slow(lambda: answers.pop(0)())
-
     idle = IdleWorker(lambda cancel: job_context(file.another_connection(), slow, cancel), 0.1)
-
     assert until(lambda: [state for _, state, *_ in states(file)] == ["ready", "done"])
     idle.end(5)
 
@@ -234,10 +218,8 @@ def test_a_job_that_is_soon_done_does_not_look_who_else_asks_and_a_long_one_look
     value, another = Database.value, Database.another_connection
     monkeypatch.setattr(Database, "value", lambda db, sql, *rest: looks.append(sql) or value(db, sql, *rest))
     monkeypatch.setattr(Database, "another_connection", lambda db: opened.append(db) or another(db))
-
     worker.run_one(job_context(file, model("One.")))
     assert opened == []
-
     worker.run_one(job_context(file, Slow(lambda: time.sleep(1))))
     assert len(opened) == 1
     assert 1 <= looks.count("pragma data_version") <= 5
@@ -248,9 +230,7 @@ def test_the_job_of_forgetting_waits_for_a_reader_and_then_empties_the_journal(t
     reader = database.another_connection()
     reader.script("begin; select * from note")
     jobs.add(database, tombstones.JOB, "all", NOON)
-
     worker.run_one(job_context(database))
-
     why = "another process still reads data that was erased; this is tried again"
     assert states(database) == [("all", "ready", 1, why)]
     reader.execute("rollback")
@@ -275,7 +255,6 @@ def test_what_was_folded_while_the_model_wrote_is_told_in_its_words_later(db, se
         jobs.finish(db, job, NOON)
         effect()
     assert digest.rolling(db, session).method == "extract"
-
     assert worker.run_one(job_context(db, model("A cat and a dog.")))
     assert (digest.rolling(db, session).text, digest.rolling(db, session).up_to) == ("A cat and a dog.", two)
 
@@ -286,8 +265,6 @@ def test_an_open_conversation_is_summarised_in_a_pause_where_the_server_keeps_it
 ):
     up_to = log.add_user_message(db, session, HERE, [Part("My cat is called Mia.", "typed")], NOON)
     digest.fold(db, session, up_to, NOON)
-
     given = replace(job_context(db, model("A cat, Mia.")), holds_one_prompt=lambda: holds_one)
-
     assert worker.run_one(given) == runs
     assert (digest.rolling(db, session).method == "model") == runs
