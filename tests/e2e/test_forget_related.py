@@ -32,16 +32,13 @@ def test_with_yes_only_what_is_named_goes_and_the_rest_is_counted(graz):
     assert traces(graz.db, "Graz") == 0
 
 
-def test_what_else_says_it_goes_when_it_is_named(graz):
+def test_what_else_says_it_goes_when_it_is_named_and_no_other_row(graz):
+    refused = graz("forget", "f1", "--yes", "--also", "m9")
+    assert (refused.code, "'m9' is not one of the rows that say the same" in refused.err) == (2, True)
+    assert graz.rows("select count(*) from fact") == [(1,)]
     ran = graz("forget", "f1", "--yes", "--also", "m2")
     assert (ran.code, ": 2 left (m1, n1)" in ran.out) == (8, True)
     assert graz.rows("select text from message") == [("Where in Graz do I live?",)]
-
-
-def test_all_of_it_goes_at_once(graz):
-    ran = graz("forget", "f1", "--yes", "--also", "all")
-    assert (ran.code, "phrases: 0 left" in ran.out) == (0, True), ran
-    assert traces(graz.db, "Graz") == 0
 
 
 def test_one_sentence_is_cut_out_of_what_was_said_and_the_rest_stays(program, server):
@@ -54,13 +51,6 @@ def test_one_sentence_is_cut_out_of_what_was_said_and_the_rest_stays(program, se
     assert program("forget", "m1.1", "--yes").code == 0
     assert program.rows("select text from message") == [("(erased) My sister Clara owns a greenhouse.",), ("I see.",)]
     assert traces(program.db, "Graz") == 0
-
-
-def test_a_row_that_does_not_say_it_is_refused(graz):
-    ran = graz("forget", "f1", "--yes", "--also", "m9")
-    assert ran.code == 2
-    assert "'m9' is not one of the rows that say the same" in ran.err
-    assert graz.rows("select count(*) from fact") == [(1,)]
 
 
 def test_at_a_terminal_it_is_asked_before_the_yes(graz, terminal):

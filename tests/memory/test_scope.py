@@ -28,7 +28,6 @@ def test_a_folder_outside_of_a_repository_is_its_own_place(project):
 def test_a_repository_without_remote_is_one_place(project):
     (project / ".git").mkdir()
     (project / ".git" / "config").write_text("[core]\n\tbare = false\n")
-
     assert [place_of(project), place_of(project / "deep" / "er")] == [str(project)] * 2
 
 
@@ -48,7 +47,6 @@ def test_a_repository_without_remote_is_one_place(project):
 )
 def test_clones_of_one_remote_are_one_place(project, url, place):
     with_remote(project, url)
-
     assert place_of(project / "deep") == place
 
 
@@ -58,7 +56,6 @@ def test_clones_of_one_remote_are_one_place(project, url, place):
 def test_a_configuration_that_says_nothing_leaves_the_folder(project, config):
     (project / ".git").mkdir()
     (project / ".git" / "config").write_bytes(config)
-
     assert place_of(project / "deep") == str(project)
 
 
@@ -69,14 +66,12 @@ def test_a_worktree_is_the_place_of_its_repository(project, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     (other / ".git").write_text(f"gitdir: {project}/.git/worktrees/other\n")
-
     assert place_of(other) == REMOTE
 
 
 @pytest.mark.parametrize("told", ["gitdir: /nowhere/at/all\n", "", "\x00"])
 def test_a_link_that_leads_nowhere_is_no_repository(project, told):
     (project / ".git").write_text(told)
-
     assert place_of(project / "deep") == str(project / "deep")
 
 
@@ -86,5 +81,4 @@ def test_what_git_itself_writes_is_understood(project):
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("git is not installed")
     subprocess.run(["git", "remote", "add", "origin", "git@github.com:me/thing.git"], cwd=project, check=True)
-
     assert place_of(project) == REMOTE

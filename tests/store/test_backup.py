@@ -111,7 +111,6 @@ def test_a_copy_made_while_another_process_writes_is_whole_and_of_one_moment(ope
 def test_a_copy_is_one_file_of_the_owners_alone_and_is_noted(opened, path, tmp_path):
     write(opened, "buy milk")
     copied = backup.create(opened, tmp_path / "copy.db")
-
     assert stat.S_IMODE(copied.path.stat().st_mode) == 0o600
     assert sorted(each.name for each in tmp_path.glob("*copy*")) == ["copy.db"]
     assert list(tmp_path.glob(".*")) == []
@@ -155,7 +154,6 @@ def test_the_former_file_is_kept_aside_when_a_copy_is_restored(opened, path, tmp
     write(opened, "two")
     opened.close()
     restored = backup.restore(path, copied.path, NOON, print)
-
     assert restored.former == tmp_path / "memory-before-2026-01-02-120000.db"
     assert (texts(path), texts(restored.former), texts(copied.path)) == (["one"], ["one", "two"], ["one"])
     assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(restored.former.stat().st_mode) == 0o600
@@ -294,7 +292,6 @@ def test_compacting_gives_space_back_and_changes_nothing_that_is_found(opened):
     among = vectors.current(opened)
     nearest = vectors.nearest(opened, among, unit("b77 b78"), 20)
     before, after = backup.compact(opened)
-
     assert (after < before, len(nearest)) == (True, 20)
     assert vectors.nearest(opened, among, unit("b77 b78"), 20) == nearest
     assert file_check.check(opened) == file_check.CheckResult()

@@ -49,7 +49,6 @@ def test_a_byte_that_is_no_text_is_named_with_its_row_and_not_called_an_index(pa
     spoilt(path, b"note 7 with other words with", b"note 7 with other w\xffrds with")
     db = reopened(path)
     found = file_check.check(db)
-
     assert "n8: byte 20 of its text is not text" in found.canonical
     with pytest.raises(StoreError, match="a text is damaged; `agent db check` says which"):
         notes.listing(db, "person", 200)
@@ -60,7 +59,6 @@ def test_a_damaged_copy_of_the_schema_is_mended_when_the_file_is_opened(path):
     made(path).close()
     spoilt(path, b"-- The whole schema. `reconcile`", b"-- The whole sch\xffma. `reconcile`")
     db = reopened(path)
-
     assert schema.is_current(db)
     assert file_check.check(db) == file_check.CheckResult()
     db.close()
@@ -70,7 +68,6 @@ def test_a_letter_that_has_changed_is_found_by_the_index_that_does_not_fit(path)
     made(path).close()
     spoilt(path, b"note 7 with other words with", b"note 7 with other wzrds with")
     db = reopened(path)
-
     damaged = tuple(f"the index {name} does not fit its texts" for name in ("words_1", "trigrams_1"))
     assert file_check.check(db) == file_check.CheckResult((), damaged)
     db.close()
@@ -85,7 +82,6 @@ def test_what_is_missing_of_the_schema_is_made_again_and_told_when_the_file_is_o
         db.execute(f"drop {each}")
     assert {f"the {each} is missing or was changed" for each in MISSING} <= {*file_check.check(db).canonical}
     db.close()
-
     notices = []
     db = reopened(path, notices)
     told = {f"{path}: the {each} was missing and was created again, without its earlier content" for each in MISSING}
@@ -122,7 +118,6 @@ def test_times_and_lists_that_are_none_are_named_with_their_row(path):
     db = made(path)
     db.execute("update note set changed_at = 'yesterday' where id = 3")
     db.execute("update message set parts = '[[' where id = 3")
-
     said = ("m3: its parts cannot be read", "n3: its time (changed_at) cannot be read: 'yesterday'")
     assert file_check.check(db).canonical == said
     db.close()
@@ -137,7 +132,6 @@ def test_a_backup_that_was_checked_is_accepted_and_what_would_be_refused_is_not_
     raw[at : at + 4] = b"2027"
     path.write_bytes(raw)
     db = reopened(path)
-
     with pytest.raises(StoreError, match=r"the database is damaged .* and was not copied"):
         backup.create(db, tmp_path / "copy.db")
     assert not (tmp_path / "copy.db").exists()
@@ -149,7 +143,6 @@ def test_a_damaged_index_alone_neither_prevents_a_backup_nor_its_return(path, tm
     db.execute("delete from words_1_data where id > 1")
     copied = backup.create(db, tmp_path / "copy.db")
     backup.restore(tmp_path / "other.db", copied.path, NOON, print)
-
     other = reopened(tmp_path / "other.db")
     assert backup.counts(other) == backup.counts(db)
     db.close()
@@ -183,7 +176,6 @@ def test_messages_whose_session_is_lost_are_saved_in_one_made_for_them(path, tmp
     db.execute("delete from session")
     db.close()
     backup.salvage(path, tmp_path / "saved.db", NOON)
-
     saved = reopened(tmp_path / "saved.db")
     assert saved.rows("select id, title from session") == [(1, "salvaged")]
     assert saved.value("select count(*) from message where session_id = 1") == 40
@@ -232,7 +224,6 @@ def test_a_table_of_which_nothing_can_be_read_ends_a_salvage_soon_and_the_others
         raw[4096 * (page - 1) : 4096 * page] = b"\xff" * 4096
     path.write_bytes(raw)
     saved = {each.table: (each.copied, each.lost) for each in backup.salvage(path, path.with_name("new.db"), NOON)}
-
     assert saved["message"] == (40, 0)
     assert saved["note"][0] == 0
 
@@ -242,7 +233,6 @@ def test_an_index_whose_declaration_is_damaged_is_said_in_a_sentence_and_the_row
     db.execute("pragma writable_schema = on")
     db.execute("update sqlite_schema set sql = replace(sql, 'content=', 'cootent=') where name = 'words_1'")
     db.close()
-
     db = file.open_damaged(path)
     assert "unrecognized option" in file_check.check(db).canonical[0]
     db.close()
@@ -265,7 +255,6 @@ def test_an_index_whose_name_has_one_letter_of_another_case_is_said_and_all_rows
     db.execute("pragma writable_schema = on")
     db.execute("update sqlite_schema set name = 'note_reCent' where name = 'note_recent'")
     db.close()
-
     with pytest.raises(StoreError, match=r"the schema in it is damaged \(index note_recent already exists\)"):
         reopened(path)
     assert {each.table: each.lost for each in backup.salvage(path, tmp_path / "saved.db", NOON)}["note"] == 0

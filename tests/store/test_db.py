@@ -29,7 +29,6 @@ def words(database):
 
 def test_every_pragma_is_really_set_on_every_connection(file):
     other = file.another_connection()
-
     names = ("journal_mode", "synchronous", "fullfsync", "secure_delete", "foreign_keys", "recursive_triggers")
     for database in (file, other):
         got = {name: database.value(f"pragma {name}") for name in names}
@@ -50,7 +49,6 @@ def test_deleted_words_leave_no_trace_in_any_file_after_a_truncating_checkpoint(
     with file.write():
         file.execute("delete from word")
     file.execute("pragma wal_checkpoint(truncate)")
-
     left = [each.name for each in path.parent.iterdir() if b"Schwarzwald" in each.read_bytes()]
     assert left == []
 
@@ -69,7 +67,6 @@ def test_a_nested_write_is_a_savepoint_of_the_outer(file):
             break_off(file)
         with file.write():
             file.execute("insert into word values ('kept too')")
-
     assert words(file) == ["kept", "kept too"]
 
 
@@ -86,7 +83,6 @@ def test_two_threads_write_into_one_file(file):
         thread.start()
     for thread in threads:
         thread.join()
-
     assert sorted(words(file)) == sorted(f"{name}{number}" for name in "ab" for number in range(50))
 
 
@@ -109,7 +105,6 @@ def test_a_file_that_another_program_keeps_busy_is_a_sentence_and_then_free_agai
         with pytest.raises(StoreError) as raised, file.write():
             file.execute("insert into word values ('mine')")
         other.communicate("\n")
-
     assert str(raised.value) == f"{path}: another program keeps the database busy; nothing was written, try again"
     with file.write():
         file.execute("insert into word values ('mine')")
@@ -139,9 +134,7 @@ with db.write():
 def test_a_disk_that_is_full_in_the_middle_of_a_write_leaves_the_file_whole(file, path):
     with file.write():
         file.execute("insert into word values ('before')")
-
     ran = subprocess.run([sys.executable, "-c", FILL, str(path)], capture_output=True, text=True, timeout=30)
-
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.startswith(f"{path}: the disk ")
     assert "nothing of this step was written" in ran.stdout
@@ -151,7 +144,6 @@ def test_a_disk_that_is_full_in_the_middle_of_a_write_leaves_the_file_whole(file
 
 def test_a_file_that_is_no_database_is_a_sentence(path):
     path.write_text("Dear diary, this is no database at all. " * 100)
-
     with pytest.raises(StoreError, match=r"memory\.db: this is not an SQLite database; name another file with --db"):
         Database(path).rows("select * from sqlite_schema")
     with pytest.raises(StoreError, match="the database cannot be opened; check that its folder exists"):
@@ -164,7 +156,6 @@ def test_a_damaged_file_is_a_sentence(file, path):
     file.close()
     whole = path.read_bytes()
     path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
-
     with pytest.raises(StoreError, match="the database is damaged; `agent db check` says where"):
         words(Database(path))
 
@@ -172,7 +163,6 @@ def test_a_damaged_file_is_a_sentence(file, path):
 def test_a_mistake_in_our_own_sql_is_no_sentence_for_the_person(file):
     with pytest.raises(Exception, match="no such table: nowhere") as raised:
         file.rows("select * from nowhere")
-
     assert not isinstance(raised.value, StoreError)
 
 
@@ -194,7 +184,6 @@ def test_a_transaction_that_sqlite_has_undone_by_itself_is_told(db):
 
     with pytest.raises(TransactionLost, match="nothing of this step was written, try again"):
         step()
-
     assert db.rows("select name from thing") == []
     with db.write():
         db.execute("insert into thing values ('again')")
@@ -243,7 +232,6 @@ def test_a_file_that_is_opened_to_be_read_is_written_by_none_of_its_threads(file
 
 def test_several_ids_are_bound_in_one_parameter(db):
     sql = "select value from json_each(?) order by value"
-
     assert db.rows(sql, ((3, 1, 2),)) == db.rows(sql, ({1, 2, 3},)) == [(1,), (2,), (3,)]
     assert db.rows(sql, ([],)) == []
     with pytest.raises(TypeError):  # not a mapping as its keys

@@ -14,7 +14,6 @@ from tests.conftest import HERE, empty, noon
 def test_an_event_tells_who_did_what_to_what(db, session):
     events.append(db, noon, "note written", "n4", actor="model", session=session, content="Buy milk")
     events.append(db, noon, "session closed", "s1", actor="person")
-
     at = {"at": "2026-01-02T12:00:00.000Z", "utc_offset": 0}
     newest = {
         "id": "e3",
@@ -100,7 +99,6 @@ def test_no_column_of_an_event_holds_the_words_or_whose_place_it_is(db, session)
     notes.edit(db, note, "Zanzibar in June", "Zanzibar", noon)
     notes.hide(db, note, noon)
     sessions.change(db, session, title="Zanzibar")
-
     notes.add(db, Scope("person", "/home/zanzibar"), "milk", noon)
     rows = db.rows("select * from event")
     assert len(rows) == 5
@@ -115,7 +113,6 @@ def test_equal_words_have_equal_hashes_in_one_file_and_others_in_another(db):
 
     other = empty()
     first, again, different = hashes(db)
-
     assert first == again != different
     assert not {first, different} & set(hashes(other))
 
@@ -141,5 +138,4 @@ def test_an_event_goes_with_the_write_it_tells_of(db):
     with suppress(ZeroDivisionError), db.write():
         events.append(db, noon, "note written", "n4", actor="model", content="words")
         raise ZeroDivisionError
-
     assert events.listing(db, 100)[::-1] == []

@@ -59,7 +59,6 @@ def test_folder_and_files_are_the_owners_alone(path):
         modes = {each.name: mode(each) for each in path.parent.iterdir()}
     finally:
         os.umask(before)
-
     assert modes == {"memory.db": "0o600", "memory.db-wal": "0o600", "memory.db-shm": "0o600"}
     assert (mode(path.parent), notices) == ("0o700", [])
     database.close()
@@ -68,9 +67,7 @@ def test_folder_and_files_are_the_owners_alone(path):
 def test_a_file_others_could_read_is_closed_to_them_and_a_folder_that_was_there_is_left_alone(path):
     path.parent.mkdir(parents=True, mode=0o755)
     path.touch(0o644)
-
     opened(path)[0].close()
-
     assert (mode(path), mode(path.parent)) == ("0o600", "0o755")
 
 
@@ -85,10 +82,8 @@ def test_a_refused_file_keeps_its_bytes_its_mode_and_its_time(path, sql):
     other.close()
     path.chmod(0o644)
     before = path.read_bytes(), path.stat().st_mode, path.stat().st_mtime_ns, os.listdir(path.parent)
-
     with pytest.raises(StoreError, match=r"another program|a newer agent"):
         opened(path)
-
     assert (path.read_bytes(), path.stat().st_mode, path.stat().st_mtime_ns, os.listdir(path.parent)) == before
 
 
@@ -119,9 +114,7 @@ def test_on_a_network_the_journal_is_a_plain_one_and_told_once(path, tmp_path):
     mounts = tmp_path / "mountinfo"
     point = str(tmp_path / "made").replace(" ", r"\040")
     mounts.write_text(f"22 1 252:1 / / rw - ext4 /dev/vda1 rw\n31 22 0:26 / {point} rw - nfs4 host:/share rw\n")
-
     database, notices = opened(path, mounts=mounts)
-
     assert notices == [f"{path} is on a network file system (nfs4): journal mode DELETE, one writer at a time"]
     assert [database.value("pragma journal_mode"), database.another_connection().value("pragma journal_mode")] == [
         "delete"
@@ -193,5 +186,4 @@ def test_programs_that_make_the_same_new_file_at_once_do_not_disturb_each_other(
     for each in programs:
         each.stdin.write("go\n")
         each.stdin.flush()
-
     assert [(*each.communicate(), each.wait()) for each in programs] == [("", "", 0)] * 6

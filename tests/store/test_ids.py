@@ -14,7 +14,6 @@ def test_ids_made_together_sort_in_order_and_are_no_other_ones():
     moments = [NOON + timedelta(milliseconds=number // 100) for number in range(1000)]
     made = [ids.new(NOON), *ids.several(moments)]
     one_by_one = [ids.new(moment) for moment in moments]
-
     assert (made, one_by_one) == (sorted(made), sorted(one_by_one))
     assert all(re.fullmatch("[0-9A-HJKMNP-TV-Z]{26}", id) for id in (*one_by_one, ids.new(NOON.replace(year=1))))
     assert len({*made, *ids.several(moments[::-1]), *ids.several(moments[::7] * 2)}) == 2287
@@ -36,7 +35,6 @@ def test_threads_never_make_the_same_id():
         thread.start()
     for thread in threads:
         thread.join()
-
     assert len(set(made)) == 2000
 
 

@@ -82,22 +82,18 @@ def test_two_processes_never_hold_one_job_and_those_of_a_killed_one_are_free_at_
     for process in both:
         go(process)
     first, second = ([int(id) for id in process.stdout.readline().split()] for process in both)
-
     assert sorted(first + second) == list(range(1, 21))
     assert jobs.claim(file, NOON) is None
-
     both[0].kill()
     both[0].communicate()
     freed = [job.id for job in iter(lambda: jobs.claim(file, NOON), None)]
     both[1].communicate("end\n")
-
     assert freed == first
 
 
 def test_a_lease_ends_with_its_time_or_its_process(db):
     jobs.add(db, "summary", "s1", NOON)
     jobs.claim(db, NOON)
-
     assert jobs.claim(db, NOON + jobs.LEASE - MINUTE) is None
     assert not jobs.any_due(db, NOON)
     assert jobs.claim(db, NOON + jobs.LEASE) == Job(1, "summary", "s1", 2)
@@ -139,7 +135,6 @@ def test_each_failure_doubles_the_pause_and_the_fifth_parks_it_with_the_error(db
         while number < 5 and not jobs.any_due(db, now):
             now += timedelta(seconds=10)
         pauses.append((now - began).total_seconds())
-
     assert pauses == [30, 60, 120, 240, 0]
     assert states(db) == [("j1", "parked", 5, "failure 5")]
     assert (jobs.any_due(db, NOON + 100 * HOUR), jobs.claim(db, NOON + 100 * HOUR)) == (False, None)
@@ -151,12 +146,10 @@ def test_a_parked_job_that_is_retried_or_queued_anew_has_all_its_attempts_again(
     for number in range(5):
         jobs.fail(db, jobs.claim(db, NOON + number * HOUR), "no", NOON)
     later = NOON + 9 * HOUR
-
     if again == "retried":
         jobs.retry(db, 1, later)
     else:
         jobs.add(db, "summary", "s1", later)
-
     assert states(db) == [("j1", "ready", 0, "")]
     for _ in range(9):  # nor does one that is put back lose any
         job = jobs.claim(db, later)
@@ -181,7 +174,6 @@ def test_a_job_whose_process_died_five_times_is_parked(db):
     jobs.add(db, "summary", "s1", NOON)
     for number in range(5):
         assert jobs.claim(db, NOON + number * jobs.LEASE).attempts == number + 1
-
     assert jobs.claim(db, NOON + 5 * jobs.LEASE) is None
     assert states(db) == [("j1", "parked", 5, "the process that ran it ended unexpectedly, five times")]
 
@@ -190,7 +182,6 @@ def test_the_list_has_what_is_not_done_first(db):
     for subject in ("s1", "s2", "s3"):
         jobs.add(db, "summary", subject, NOON)
     jobs.finish(db, jobs.claim(db, NOON), NOON + MINUTE)
-
     assert [(row["id"], row["state"]) for row in jobs.listing(db, 2)] == [("j3", "ready"), ("j2", "ready")]
     assert jobs.listing(db, 10)[2] == {
         "id": "j1",
@@ -210,7 +201,6 @@ def test_what_was_done_long_ago_is_not_kept(db):
     job = jobs.claim(db, NOON)
     with db.write():
         jobs.finish(db, job, NOON)
-
     jobs.prune(db, NOON + timedelta(days=30))
     assert len(jobs.listing(db, 9)) == 2
     jobs.prune(db, NOON + timedelta(days=32))

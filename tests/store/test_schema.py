@@ -111,7 +111,6 @@ def shape(database):
 def test_a_new_file_gets_the_whole_schema(db):
     wanted = Database()
     wanted.script(schema.SCHEMA)
-
     assert schema._names(db) == schema._names(wanted)
     assert db.value("pragma application_id") == schema.APPLICATION_ID
     assert db.value("pragma user_version") == schema.VERSION
@@ -119,7 +118,6 @@ def test_a_new_file_gets_the_whole_schema(db):
 
 def test_an_older_file_is_brought_up_with_its_rows_intact_and_defaults_filled(old, db):
     schema.reconcile(old, NOON)
-
     assert shape(old) == shape(db)
     columns = "id, uid, text, thinking, cost, tokens_in, tokens_out, finish"
     assert old.rows(f"select {columns} from message") == [(7, "U2", "Where is Trogir?", "", 0.0, 0, 0, None)]
@@ -138,7 +136,6 @@ def test_bringing_it_up_twice_changes_nothing_and_a_new_file_has_nothing_to_move
     schema.reconcile(old, NOON)
     old.execute("pragma wal_checkpoint(truncate)")
     assert path.read_bytes() == before
-
     new = opened(tmp_path / "new.db")
     for _ in range(2):
         schema.reconcile(new, NOON, steps={"fill": ran.append})
@@ -147,14 +144,12 @@ def test_bringing_it_up_twice_changes_nothing_and_a_new_file_has_nothing_to_move
 
 def test_it_is_one_transaction(old):
     before = shape(old)
-
     with pytest.raises(Exception, match="no such table"):
         schema.reconcile(old, NOON, schema.SCHEMA + "create index last on nowhere (id);")
     with pytest.raises(Exception, match="no such column: nowhere"):
         schema.reconcile(
             old, NOON, schema.SCHEMA + "create view odd as select 1;", {"step": lambda db: db.rows("select nowhere")}
         )
-
     assert shape(old) == before
 
 
@@ -168,9 +163,7 @@ def test_it_is_one_transaction(old):
 def test_a_changed_index_or_trigger_is_made_again(db, now, later):
     changed = schema.SCHEMA.replace(now, later)
     assert changed != schema.SCHEMA
-
     schema.reconcile(db, NOON, changed)
-
     wanted = Database()
     wanted.script(changed)
     assert shape(db) == shape(wanted)
@@ -194,9 +187,7 @@ def test_a_newer_file_is_refused_untouched(old, path):
     old.execute(f"pragma user_version = {schema.VERSION + 1}")
     old.close()
     before = hashes(path)
-
     said = refused(path)
-
     assert said == (
         f"{path}: a newer agent wrote this file (format {schema.VERSION + 1}, this program knows {schema.VERSION}); "
         "update agent-cli, or name another file with --db"
@@ -212,7 +203,6 @@ def test_another_programs_file_is_refused_untouched(path, sql):
     other.execute(sql)
     other.close()
     before = hashes(path)
-
     assert refused(path) == f"{path}: this database belongs to another program; name another file with --db"
     assert hashes(path) == before
 
@@ -227,7 +217,6 @@ def test_data_steps_run_once_in_older_files_after_columns_and_before_indexes(old
     steps = {"fill": fill}
     for _ in range(2):
         schema.reconcile(old, NOON, steps=steps)
-
     assert ran == [["note"]]
     assert old.rows("select thinking from message") == [("filled",)]
     assert old.rows("select * from migration") == [("fill", "2026-01-02T12:00:00.000Z")]
@@ -243,9 +232,7 @@ def test_data_steps_run_with_the_triggers_of_the_new_columns(path):
            values ('n', 'person', '', 'typed', 'old', '', 0, '')"""
     )
     older.execute("delete from stale")
-
     schema.reconcile(older, NOON, steps={"move": lambda db: db.execute("update note set title = 'moved'")})
-
     assert older.rows("select kind, row, tail from stale") == [("n", 1, 0)]
 
 
@@ -258,7 +245,6 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(old):
 
     with pytest.raises(ZeroDivisionError):
         schema.reconcile(old, NOON, steps={"break off": break_off})
-
     assert (shape(old), old.rows("select * from message")) == before
     schema.reconcile(old, NOON)
     assert old.rows("select text from message") == [("Where is Trogir?",)]
@@ -269,7 +255,6 @@ def test_only_what_a_first_row_needs_has_no_default(db):
         table: [name for _, name, _, must, default, key in columns(db, table) if must and not key and default is None]
         for table in NEEDED
     }
-
     assert needed == {table: names.split() for table, names in NEEDED.items()}
     tables = {name for kind, name in schema._names(db) if kind == "table"}
     assert tables == set(NEEDED) | DERIVED  # a new table: list it above

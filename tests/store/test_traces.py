@@ -61,7 +61,6 @@ def test_free_pages_that_hold_something_are_counted(tmp_path):
             db.execute("insert into t values (?)", (f"{number} " + "swordfish " * 3000,))
         db.execute("delete from t")
         db.close()
-
         free, held = traces.free_pages(path)
         assert (free > 100, held > 0) == (True, not secure)
 
@@ -73,7 +72,6 @@ def test_the_journal_is_emptied_unless_somebody_reads_what_was_there_before(tmp_
     other = db.another_connection()
     other.script("begin; select * from t")
     db.execute("insert into t values (1)")
-
     assert db.truncate_journal(0.05) is False
     assert (tmp_path / "memory.db-wal").stat().st_size > 0
     other.execute("rollback")

@@ -104,11 +104,9 @@ def test_owners_stand_in_the_order_in_which_rows_come_from_rows(file, tmp_path):
     forgetting.spread(file, SECRET, files=tmp_path / "files")
     walk = selection.walk(file, selection.select_by_topic(file, "person", SECRET))
     rows = dict(walk.rows)
-
     for owner in OWNERS:
         owner.derive(file, walk)
         lineage.derive(file, walk, owner.tables)
-
     assert walk.rows == rows
 
 
@@ -116,7 +114,6 @@ def test_a_message_takes_its_answer_and_an_answer_leaves_the_message(db, session
     asked, answer = say(db, session, "first"), reply(db, session, "answer")
     say(db, session, "second")
     reply(db, session, "last answer")
-
     erase(db, answer)
     assert db.rows("select text from message") == [("first",), ("second",), ("last answer",)]
     reply(db, session, "one more")
@@ -152,9 +149,7 @@ def test_a_message_is_no_longer_found_by_a_fact_that_was_forgotten(db, session):
     asked = say(db, session, "We moved in with Ada.")
     fact = adoption.add(memory_of(db), adoption.claim("The cat is called Mia", "typed", message=int(asked[1:]))).fact
     assert handles(db, "called Mia") != []
-
     erase(db, fact.handle)
-
     assert handles(db, "called Mia") == []
     assert handles(db, "Ada") == [asked]
 
@@ -163,9 +158,7 @@ def test_the_summary_goes_and_is_made_again_from_what_is_left(db, session):
     gone = say(db, session, "My piano is out of tune.")
     say(db, session, "My cat is called Mia.")
     close_with(db, session, "They spoke of a piano and a cat.")
-
     erase(db, gone)
-
     assert summaries.of_session(db, session) is None
     assert [row["subject"] for row in jobs.listing(db, 9) if row["kind"] == "summary"] == [f"s{session}"]
     worker.run_one(job_context(db))
@@ -188,9 +181,7 @@ def test_a_summary_that_was_being_written_does_not_write_forgotten_words(db, ses
     gone = say(db, session, "My piano is out of tune.")
     say(db, session, "My cat is called Mia.")
     closing.close(db, session, noon)
-
     worker.run_one(job_context(db, Forgets(db, gone)))
-
     assert summaries.of_session(db, session) is None
     first = jobs.listing(db, 1)[0]
     assert (first["kind"], first["state"]) == ("summary", "ready")
@@ -201,9 +192,7 @@ def test_a_session_that_was_closing_does_not_write_forgotten_words(db, session):
     say(db, session, "My cat is called Mia.")
     before = tombstones.erasure_count(db)
     erase(db, gone)
-
     close_with(db, session, "They own a piano.", rounds=before)
-
     assert summaries.of_session(db, session).text == "My cat is called Mia."
     assert sessions.get(db, session, "person").closed_at is not None
 
@@ -220,7 +209,6 @@ def test_an_import_does_not_bring_it_back(db):
 
     bring("x")
     erase(db, "m1")
-
     assert bring("x") == transfer.ImportResult(0, 0, 0)
     assert bring("elsewhere").messages == 1
     assert db.rows("select text from message") == [("ok",), ("ok",)]
@@ -233,7 +221,6 @@ def test_a_forgotten_fact_comes_back_by_no_import_and_no_proposal(db):
     adoption.edit(memory_of(db), fact, "I live in Linz now")
     erase(db, "f1")
     told = []
-
     lines = [json.dumps({"statement": words}) for words in ("I live in Graz.", "I live in Linz now")]
     assert fact_files.import_lines(memory_of(db), lines, "x", told.append, accepted=True) == (0, 0)
     assert told == [f"line {n} was skipped: you had it erased" for n in (1, 2)]
@@ -244,9 +231,7 @@ def test_other_rows_that_say_the_same_are_named(db, session):
     say(db, session, "the safe opens with swordfish and a key")
     other = sessions.start(db, HERE, NOON)
     again = say(db, other, "Remember: the safe opens with swordfish and a key!")
-
     receipt = erase(db, "s1")
-
     assert (receipt.clean, receipt.rows) == (False, [again])
     assert receipt.remedies()[-1] == f"the same words stand in {again}: `agent forget {again}`"
 
@@ -256,7 +241,6 @@ def test_what_everybody_says_is_no_trace(file):
     for number in (one, two):
         say(file, number, "hello")
         reply(file, number, "Hello! How can I help you today with whatever you have in mind?")
-
     assert erase(file, "s1").clean
     assert file.rows("select count(*) from message") == [(2,)]
 
@@ -265,10 +249,8 @@ def test_it_is_all_or_nothing(db, session):
     say(db, session, "one")
     plan = planned(db, f"s{session}")
     say(db, session, "two")
-
     with pytest.raises(UsageError, match="something was added to it meanwhile"):
         forget.erase(db, plan, noon)
-
     assert db.value("select count(*) from message") == 2
     assert not forget.is_pending(db)
 
@@ -291,21 +273,18 @@ def test_a_topic_finds_each_of_its_words_wherever_it_stands_and_nothing_else(wor
     for other in ("Anna has a pomegranate", "May I ask something else? お茶は好きですか", "明日は雨らしい lessons"):
         say(db, session, other)
     say(db, session, said)
-
     assert selection.select_by_topic(db, "person", words).rows == {"message": (4,)}
 
 
 def test_a_topic_finds_all_that_has_its_words_however_much_that_is(db, session):
     for number in range(300):
         say(db, session, f"In year {number} the presents for the birthdays of Anna were late")
-
     assert len(selection.select_by_topic(db, "person", "birthday present for Anna").rows["message"]) == 300
 
 
 def test_with_a_damaged_index_a_topic_is_refused_because_some_might_be_left_and_a_time_is_not(db, session):
     say(db, session, "The birthday of Anna is in May.")
     meta.note_damaged(db, "words")
-
     with pytest.raises(StoreError, match="texts may be missing: run `agent index rebuild`"):
         selection.select_by_topic(db, "person", "Anna's birthday")
     found = selection.select_by_topic(db, "person", "", since="2026-01-01", until="2026-02-01")
@@ -325,9 +304,7 @@ def test_the_event_tells_no_word(db, session):
 def test_a_session_that_is_open_stays_without_a_word(db, session):
     say(db, session, "swordfish")
     sessions.change(db, session, title="Fish")
-
     erase(db, f"s{session}")
-
     assert db.rows("select id, title, opening from session") == [(session, "", None)]
     assert log.add_user_message(db, session, HERE, [Part("and on", "typed")], NOON)
 
@@ -359,7 +336,6 @@ def test_an_index_holds_nothing_of_it_whatever_was_written_before(file):
         say(file, session, f"line {number} about boats and trains")
     index.refresh_all(file)
     file.truncate_journal()
-
     assert erase(file, gone).clean
     assert traces(file.path, SECRET) == 0
     words = word_tables.table(file, "words")
@@ -377,11 +353,9 @@ def test_a_word_that_an_index_finds_its_page_by_leaves_no_trace(file):
     terms = [bytes(term)[1:].decode() for (term,) in file.rows("select cast(term as blob) from words_1_idx")]
     pages = [word for word in terms if word in said][:3]
     assert len(pages) == 3
-
     for word in pages:
         forget.erase(file, planned(file, f"m{said[word] + 1}"), noon)
         assert forget.empty_journal(file, noon)  # as after a kill: nobody knows the words any more
-
     assert [traces(file.path, word) for word in pages] == [0, 0, 0]
 
 
@@ -392,7 +366,6 @@ def test_what_sqlite_leaves_in_the_unused_part_of_a_page_goes_too(file):
     with Path(file.path).open("r+b") as pages:
         pages.seek(_unused_part(pages.read(), file.value("pragma page_size")))
         pages.write(b"the zebrafinch sings")
-
     assert erase(file, kept.handle).clean
     assert b"zebrafinch" not in Path(file.path).read_bytes()
 
@@ -433,9 +406,7 @@ def test_many_that_are_forgotten_at_once_leave_the_indexes_whole(file):
     for number in range(150):
         say(file, sessions_[0], f"gone {SECRET} line {number} about gardens")
         say(file, sessions_[1], f"line {number} about boats")
-
     assert erase(file, f"s{sessions_[0]}").clean
-
     assert traces(file.path, SECRET) == 0
     for name, kept, gone in (("words", "boats", "gardens"), ("trigrams", "boa", "gar")):
         name = word_tables.table(file, name)

@@ -133,9 +133,7 @@ def test_other_rows_that_say_an_erased_line_are_named(db, session, folder):
     task(db, words)
     schedules.add(db, HERE, "0 7 * * *", noon, prompt=words, zone="UTC")
     said = say(db, session, words)
-
     receipt = erase(db, "d1")
-
     assert (receipt.clean, sorted(receipt.rows)) == (False, ["c1", "d3", said, "t1"])
     assert sorted(erase(db, said).rows) == ["c1", "d3", "t1"]
     assert erase(db, "t1", "c1", "d3").clean
@@ -150,9 +148,7 @@ def test_what_was_recalled_and_found_of_a_section_goes_with_it(file, folder, tmp
     recall_log.record(file, asked, [(hit, "- d1, a.md:1: The zebrafinch sings in the second room.")], "", NOON)
     call = ToolCall("c1", "read_file", {"path": "a.md"})
     log.add_tool_result(file, session, HERE, call, ToolResult("1: The zebrafinch sings in the second room."), NOON)
-
     assert erase(file, "d1").clean
-
     assert file.rows("select * from recollection") == []
     assert file.rows("select text from message where role = 'tool'") == [("(erased)",)]
     assert traces(file.path, "zebrafinch") == 0
@@ -234,7 +230,6 @@ def test_a_file_that_was_forgotten_by_its_name_is_not_read_again_even_when_it_is
     plan = about(db, "alpaca farm")
     assert plan.format_lines()[-1] == f"{path} stays on the disk: no sync reads it again"
     erasure_receipt.erase(db, plan, noon)
-
     for words in ("Wool is sold in May.\n", "Wool is sold in June.\n"):
         path.write_text(words)
         assert (sync(db).erased, texts(db)) == (0, ["Beans in May."])
@@ -292,7 +287,6 @@ def test_the_receipts_kept_for_a_repeated_answer_are_forgotten_with_what_they_te
     callers.finish_request(
         file, bot, "k1", ids.number("message", asked), '{"receipts": ["saved n1 “The safe opens with swordfish”"]}'
     )
-
     assert erase(file, "n1").traces == 0
     assert callers.find_request(file, bot, "k1").lines == "{}"
     assert file.value("select count(*) from answered where lines like '%swordfish%'") == 0

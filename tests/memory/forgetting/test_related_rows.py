@@ -49,9 +49,7 @@ def test_a_question_of_which_only_the_answer_is_erased_is_shown(file):
     reply(file, session, "You see Dr. Kleinschmidt.")
     say(file, session, "What can I cook today?")
     reply(file, session, "Soup.")
-
     plan = about(file, "Kleinschmidt")
-
     assert related(plan) == {"m1": "asks for m2"}
     assert erasure_receipt.erase(file, forget.with_related(file, plan, ["m1"]), noon).clean
     assert traces(file.path, "panic") == 0

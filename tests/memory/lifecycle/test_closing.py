@@ -39,13 +39,11 @@ def after(db, session):
 )
 def test_a_session_ends_without_its_jottings_and_queues_what_is_to_be_made_of_it(db, spoken, end, actor, queued):
     end(db, spoken)
-
     assert after(db, spoken) == ((1, None), [], queued, [("session closed", actor, "s1")])
 
 
 def test_a_session_that_is_left_has_an_extract_until_its_summary_is_made(db, spoken):
     closing.close(db, spoken, noon)
-
     made = summaries.of_session(db, spoken)
     assert (made.text, made.method) == ("My cat is Mia.", "extract")
 
@@ -53,10 +51,8 @@ def test_a_session_that_is_left_has_an_extract_until_its_summary_is_made(db, spo
 def test_closing_is_whole_or_not_at_all(db, spoken):
     db.script("create trigger broken before insert on job begin select raise(abort, 'broken'); end;")
     before = after(db, spoken)
-
     with pytest.raises(Exception, match="broken"):
         closing.close(db, spoken, noon)
-
     assert after(db, spoken) == before
     assert before[1] == ["the cat"]
 
@@ -65,7 +61,6 @@ def test_a_session_that_is_closed_taken_up_and_closed_again_waits_once(db, spoke
     closing.close(db, spoken, noon)
     sessions.reopen(db, spoken, "person", NOON)
     closing.close(db, spoken, noon)
-
     assert after(db, spoken)[2] == [("summary", "s1")]
 
 
@@ -82,9 +77,7 @@ def killed(db, kind):
 def test_what_a_killed_process_left_open_is_closed_and_gets_its_summary(db):
     chat, once = killed(db, "chat"), killed(db, "ask")
     lives = sessions.start(db, HERE, NOON)
-
     closing.close_abandoned(db, noon)
-
     assert sessions.get(db, lives, HERE.owner).closed_at is None
     assert [sessions.get(db, id, HERE.owner).closed_at is not None for id in (chat, once)] == [True, True]
     assert [entry.finish for entry in log.history(db, chat)] == ["stop", "interrupted"]
@@ -96,9 +89,7 @@ def test_a_session_to_which_nothing_was_added_is_not_summarised_again(db, sessio
     log.add_user_message(db, session, HERE, [Part("I like tea", "typed")], NOON)
     close_with(db, session, "They like tea.")
     sessions.reopen(db, session, HERE.owner, NOON)
-
     closing.close(db, session, noon)
-
     assert [row["subject"] for row in jobs.listing(db, 9)] == ["2026-01-02"]
 
 
@@ -106,9 +97,7 @@ def test_what_the_offline_model_quoted_is_not_summarised(db, session):
     log.add_user_message(db, session, HERE, [Part("When is tea", "typed")], NOON)
     reply = log.open_reply(db, session, HERE, "offline", NOON)
     log.close_reply(db, reply, Message("assistant", "No server answers"), "stop", log.Usage("offline"), NOON)
-
     close_with(db, session, "")
-
     assert summaries.of_session(db, session).text == "When is tea."
 
 
@@ -129,10 +118,8 @@ def test_a_session_left_alone_is_closed_and_summarised_once_whoever_notices_firs
     closing.close_silent(db, at(10**6), timedelta())  # without a limit
     closing.close_silent(db, at(29), LATER)
     assert after(db, spoken)[2:] == ([], [])
-
     closing.close_silent(db, at(31), LATER)
     closing.close_silent(db, at(32), LATER)
-
     assert after(db, spoken) == ((1, None), [], [("summary", "s1")], [("session closed", "program", "s1")])
 
 
@@ -140,7 +127,6 @@ def test_one_taken_up_again_is_not_closed_because_it_is_old(db, spoken):
     answered(db, spoken)
     closing.close_silent(db, at(31), LATER)
     sessions.reopen(db, spoken, "person", at(40)())
-
     closing.close_silent(db, at(69), LATER)
     assert sessions.get(db, spoken, "person").closed_at is None
     closing.close_silent(db, at(71), LATER)
@@ -153,7 +139,6 @@ def test_one_whose_question_still_waits_for_its_answer_is_closed_only_when_its_p
     log.erase(db, [reply])
     closing.close_silent(db, at(300), LATER)
     assert sessions.get(db, spoken, "person").closed_at is None
-
     db.execute("update session set holder = ?", (f"{socket.gethostname()}/999999999/1",))
     closing.close_silent(db, at(301), LATER)
     assert sessions.get(db, spoken, "person").closed_at is not None

@@ -113,9 +113,7 @@ LIMITS = {  # of each grain, what ended by then goes
 def test_each_preset_removes_what_is_older_than_it_says_and_nothing_else(lived, preset):
     before, said = summary_texts(lived), messages(lived)
     assert (run(lived, {}), messages(lived)) == ({}, said)  # while it is off
-
     run(lived, {"preset": preset})
-
     working, *coarser = (at(date(*limit), 12) for limit in LIMITS[preset])
     days = {FIRST + timedelta(days=n) for n in range((NOW.date() - FIRST).days + 1)}
     assert messages(lived) == {each for each in days if at(each, 10, 1) >= working}
@@ -132,7 +130,6 @@ def test_what_would_go_is_what_goes(lived):
     expected = {}
     for each in planned:
         expected[each.level] = expected.get(each.level, 0) + each.count
-
     assert run(lived, SHORT) == expected
     assert run(lived, SHORT) == {}
     assert lived.rows("select kind, actor from event where kind = 'retention'")[0] == ("retention", "program")
@@ -151,7 +148,6 @@ def test_what_would_go_is_what_goes(lived):
 )
 def test_each_grain_goes_by_its_own_limit_and_after_what_it_was_made_of(season, table, said, day, week):
     run(season, table)
-
     assert (min(messages(season)), min(keys(season, "day")), min(keys(season, "week"))) == (said, day, week)
 
 
@@ -218,10 +214,8 @@ def test_no_message_goes_that_the_next_grain_has_not_taken_in(db, how):
     held = db.value("select id from session where kind = 'chat' and started_at = ?", (began,))
     with db.write():
         HOLDING_UP[how](db, held)
-
     planned = retention.plan(db, retention.policy({"working": "48h"}), NOW)
     run(db, {"working": "48h"})
-
     why = "open" if "open" in how else "not summarised"
     assert [(each.handle, each.kept_because) for each in planned if each.kept_because] == [(f"s{held}", why)]
     assert messages(db) - {date(2026, 3, 13), date(2026, 3, 14), date(2026, 3, 15)} == {HELD}
@@ -231,9 +225,7 @@ def test_no_message_goes_that_the_next_grain_has_not_taken_in(db, how):
 def test_no_day_of_a_torn_week_goes_before_its_week_and_its_month_took_it_in(season, grain):
     torn = periods.containing(date(2026, 1, 31), grain)
     jobs.add(season, "grain", torn.key, NOW)
-
     run(season, SHORT)
-
     expected = {"2026-01-31", "2026-01-26"} if grain == "week" else {"2026-01-31"}
     assert {key for key in keys(season, "day") if key < "2026-02-01"} >= expected
     assert ("2026-01-25" in keys(season, "day")) is False
@@ -243,9 +235,7 @@ def test_no_day_of_a_torn_week_goes_before_its_week_and_its_month_took_it_in(sea
 def test_nothing_goes_that_a_coarser_summary_does_not_name(season):
     with season.write():
         years.keep(season, periods.containing(date(2026, 1, 1), "month"), (), NOW)
-
     run(season, SHORT)
-
     assert {"2026-W02", "2026-W03"} <= keys(season, "week")
     kept = {f"2026-01-{day:02}" for day in (*range(1, 5), *range(26, 32))}
     assert {key for key in keys(season, "day") if key < "2026-02"} == kept
@@ -258,9 +248,7 @@ def test_what_was_imported_into_days_that_do_not_know_it_stays(season):
             season, HERE, started, started, title="", kind="ask", source="elsewhere", external_id="1"
         )
         log.append_imported(season, session, HERE, [log.ImportedMessage("1", started, "user", "From afar.")])
-
     run(season, SHORT)
-
     assert min(messages(season)) == date(2026, 1, 5)
 
 
@@ -342,9 +330,7 @@ def test_tasks_schedules_and_documents_stay_when_what_they_came_from_goes(season
         season.execute("update schedule set last_session = ?", (session,))
         season.execute("insert into answered values (1, 'person', 'k', '', ?, ?, '{}', '')", (session, first))
     files = season.rows("select * from section")
-
     run(season, SHORT)
-
     assert [each.id for each in tasks.listing(season, "person")] == [made.id]
     assert season.rows("select message_id from task") == [(None,)]
     assert [each.prompt for each in schedules.listing(season, "person")] == ["brief me"]
@@ -362,9 +348,7 @@ def test_a_fact_keeps_its_quote_when_its_message_goes(season):
     alone, supported = learn("Runs 7 km", old), learn("Lives in Split", old)
     with season.write():
         facts.add_source(season, supported, young, "said again", NOW)
-
     run(season, SHORT)
-
     left = [facts.get(season, each.id, HERE.owner) for each in (alone, supported)]
     assert [(each.statement, each.state, each.message_id, each.quote) for each in left] == [
         ("Runs 7 km", "accepted", None, "quote of Runs 7 km"),
@@ -376,14 +360,12 @@ def test_a_summary_made_anew_keeps_what_came_of_the_messages_that_are_gone(seaso
     session = season.value("select min(id) from session")
     before = summaries.of_session(season, session)
     run(season, {"working": "48h"})
-
     sessions.reopen(season, session, HERE.owner, NOW)
     log.add_user_message(season, session, HERE, [Part("Now it is 9 km.", "typed")], NOW)
     sessions.change(season, session, closed_at=clock.utc(NOW), holder=None)
     made = summaries.compose(season, session, "It became 9 km.", "model", "m")
     with season.write():
         summaries.save_session(season, session, made, now)
-
     after = summaries.of_session(season, session)
     assert after.text == f"{before.text} It became 9 km."
     assert after.details == ""
@@ -394,7 +376,6 @@ def test_what_is_gone_is_not_summarised_again_when_a_model_answers(season):
     with season.write():
         season.execute("update summary set method = 'extract', model = ''")
     run(season, SHORT)
-
     left = {session for _, _, session in summaries.made_without_model(season) if session}
     there = {id for (id,) in season.rows("select distinct session_id from message")}
     assert left == there & {id for (id,) in season.rows("select session_id from summary where session_id is not null")}
@@ -403,7 +384,6 @@ def test_what_is_gone_is_not_summarised_again_when_a_model_answers(season):
 def test_search_and_what_is_carried_over_know_what_is_left(season):
     index.refresh_all(season)
     run(season, SHORT)
-
     hits = recall.find(season, "7 km on foot", Filter(HERE.owner), NOW, 500).hits
     assert {hit.id for hit in hits if hit.kind == "message"} <= {id for (id,) in season.rows("select id from message")}
     assert [each.started_at for each in summaries.recent(season, HERE.owner, HERE.place, 2)] == [
@@ -419,9 +399,7 @@ def test_a_session_without_messages_is_named_by_its_summary_and_can_be_forgotten
     named = sessions.name(season, sessions.get(season, session, HERE.owner))
     assert named
     assert summaries.of_session(season, session).text.startswith(named.removesuffix("…"))
-
     forget.erase(season, forgetting.planned(season, f"s{session}"), now)
-
     assert season.value("select count(*) from session where id = ?", (session,)) == 0
     assert summaries.of_session(season, session) is None
 
@@ -434,9 +412,7 @@ def test_a_session_of_which_retention_left_one_message_stays_with_what_it_cannot
     sessions.reopen(season, session, HERE.owner, NOW)
     said = log.add_user_message(season, session, HERE, [Part("My piano is out of tune.", "typed")], NOW)
     sessions.change(season, session, closed_at=clock.utc(NOW), holder=None)
-
     forget.erase(season, forgetting.planned(season, f"m{said}"), now)
-
     assert season.value("select count(*) from message where session_id = ?", (session,)) == 0
     assert summaries.of_session(season, session).text == before
 
@@ -448,7 +424,6 @@ def test_a_run_that_is_killed_goes_on_where_it_was(lived, files):
         next(broken)
         broken.close()
     run(lived, SHORT)
-
     whole = copy_of(files["lived"], empty())
     run(whole, SHORT)
     for table in ("message", "summary", "summary_source", "session"):
@@ -463,7 +438,6 @@ def test_what_is_pinned_meanwhile_stays(season):
     summary = summaries.of_period(season, HERE.owner, "2025-12-20")
     summaries.pin(season, summary.id, True)
     list(going)
-
     assert min(keys(season, "day")) == "2025-12-20"
 
 
@@ -496,7 +470,6 @@ def test_the_person_comes_first_and_what_was_queued_before_it_was_switched_off_r
     jobs.add(season, retention.JOB, "all", NOW)
     before, cancel = summary_texts(season), Cancel()
     cancel()
-
     with pytest.raises(Cancelled):
         worker.run_one(job_context(season, cancel=cancel, **SHORT))
     assert [(row["kind"], row["state"], row["attempts"]) for row in jobs.listing(season, 1)] == [("retain", "ready", 0)]

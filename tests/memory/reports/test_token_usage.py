@@ -37,7 +37,6 @@ def test_each_day_is_the_persons_own(talked):
 
 def test_answers_are_counted_by_model_session_and_turn(talked):
     small, large = (2, 300, 30, 0.75, 2.0), (1, 1000, 100, 0.0, 9.0)
-
     assert rows(talked, "model") == [("large", *large), ("small", *small)]
     assert rows(talked, "session") == [("s2", *large), ("s1", *small)]
     assert rows(talked, "turn") == [("m4", *large), ("m1", *small)]

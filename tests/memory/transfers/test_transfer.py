@@ -60,9 +60,7 @@ def talk(db, session):
 
 def test_what_is_exported_and_imported_elsewhere_is_the_same(db, other, talk):
     (row,) = exported(db)
-
     assert read(other, row) == ((1, 4), [])
-
     (again,) = exported(other)
     typed = row["messages"][0].pop("origin"), again["messages"][0].pop("origin")
     assert typed == ([["typed", 7], ["file", 3, "a b.txt"]], [["import", 7], ["import", 3, "a b.txt"]])
@@ -75,7 +73,6 @@ def test_what_is_exported_and_imported_elsewhere_is_the_same(db, other, talk):
 
 def test_importing_twice_adds_nothing_and_a_session_that_grew_gets_only_what_is_new(db):
     rows = [chat("1", "a", "b"), chat("2", "c")]
-
     assert [read(db, *rows), read(db, *rows)] == [((2, 3), []), ((0, 0), [])]
     assert read(db, chat("1", "a", "b", "d")) == ((0, 1), [])
     assert [entry.message.text for entry in log.history(db, 1)] == ["a", "b", "d"]
@@ -83,7 +80,6 @@ def test_importing_twice_adds_nothing_and_a_session_that_grew_gets_only_what_is_
 
 def test_importing_here_what_was_exported_here_adds_nothing(db, talk):
     read(db, chat("7", "From elsewhere"), source="old program")
-
     assert read(db, *exported(db), source="import") == ((0, 0), [])
     assert len(exported(db)) == 2
 
@@ -91,7 +87,6 @@ def test_importing_here_what_was_exported_here_adds_nothing(db, talk):
 def test_a_file_that_went_there_and_back_adds_only_what_was_said_there(db, other, talk):
     read(other, *exported(db))
     log.add_user_message(other, 1, HERE, [Part("And now?", "typed")], NOON)
-
     assert read(db, *exported(other)) == ((0, 1), [])
     assert log.history(db, talk)[-1].message.text == "And now?"
     assert read(db, *exported(other)) == ((0, 0), [])
@@ -102,7 +97,6 @@ def test_what_is_dated_in_the_future_keeps_its_date_and_is_not_the_latest_for_ev
     said = {"id": "0", "role": "user", "content": "From a wrong clock", "at": later}
     assert read(db, {"id": "1", "started_at": later, "messages": [said]}) == ((1, 1), [])
     assert read(db, {"id": "1", "messages": [said, {**said, "id": "1"}]}) == ((0, 1), [])
-
     imported = sessions.get(db, 2, "person")
     now = clock.utc(NOON)
     assert (imported.started_at, imported.last_at, imported.closed_at) == (later, now, now)
@@ -129,7 +123,6 @@ def test_others_can_write_while_what_is_imported_is_read(tmp_path):
 
     done = transfer.import_sessions(db, HERE, [transfer.ExternalSession("here", 1, row)], "there", noon, print)
     other.close()
-
     assert (done.sessions, meta.get(db, "written")) == (1, "meanwhile")
     db.close()
 
@@ -168,9 +161,7 @@ BROKEN = {
 
 def test_broken_lines_are_told_by_number_and_skipped_and_the_others_imported(db):
     lines = [json.dumps(chat("first")), *BROKEN, json.dumps(chat("last"))]
-
     done, said = read(db, *lines)
-
     numbered = [(number, why) for number, why in enumerate(BROKEN.values(), 2) if why is not None]
     assert len(said) == len(numbered)
     for line, (number, why) in zip(said, numbered, strict=True):
@@ -183,16 +174,13 @@ def test_broken_lines_are_told_by_number_and_skipped_and_the_others_imported(db)
 def test_a_line_that_breaks_late_leaves_no_half_of_a_session(db):
     good = {"id": "1", "role": "user", "content": "Hello"}
     bad = {**good, "id": "2", "tokens": {"in": 2**63}}
-
     done, said = read(db, {"id": "1", "messages": [good, bad]})
-
     assert (done, len(said), db.value("select count(*) from session")) == ((0, 0), 1, 0)
 
 
 def test_of_messages_with_one_id_the_first_counts_half_a_character_is_replaced_and_nothing_is_typed(db):
     row = {"id": "1", "messages": [{"id": 1, "role": "user", "content": words} for words in ("cut \ud83d", "second")]}
     row["messages"][0]["origin"] = [["typed", 5]]
-
     assert read(db, row) == ((1, 1), [])
     assert [entry.parts for entry in log.history(db, 1)] == [(Part("cut �", "import"),)]
 
@@ -203,7 +191,6 @@ def test_times_without_offset_are_local_and_missing_ones_now(db):
         {"id": 2, "role": "user", "content": "b"},
     ]
     read(db, {"id": 1, "messages": said}, {"id": 2, "started_at": "2020-05-01", "messages": said})
-
     starts = [(session.started_at, session.utc_offset) for session in sessions.all_of(db, "person")]
     assert starts == [("2020-05-01T00:00:00.000Z", 0), ("2020-05-01T06:00:00.000Z", 120)]
     assert sessions.get(db, 1, "person").last_at == "2026-01-02T12:00:00.000Z"
@@ -239,7 +226,6 @@ def test_whatever_stands_in_the_file_is_imported_or_told(lines):
     db = empty()
     lines = [each.replace("\n", " ").encode("utf-8", "replace").decode() for each in lines]
     (_, messages), _ = read(db, *lines)
-
     assert db.value("select count(*) from message") == messages
     for session in sessions.all_of(db, "person"):
         transfer.to_markdown(db, session)
