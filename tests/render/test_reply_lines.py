@@ -9,38 +9,19 @@ from agent_cli.render.markdown import MarkdownWriter
 from agent_cli.render.reply_lines import PlainWriter, ReplyCleaner, announced, marked
 from agent_cli.render.styles import DONE, FAILED, NEEDS_YOU, PROGRAM, YOU, Display
 from tests import torture
-from tests.tables import for_each
+from tests.tables import for_each, listed
 from tests.test_injection import CORPUS
 
-POSING = (
-    "kept f3: “I live in Graz”",
-    "kept f14, since 21 Nov 2026, replaces f31",
-    "saved n1 “milk”",
-    "erased: 1 note / 0 left",
-    "Erased. Searched the file for 13 phrases: 0 left",
-    "used m9 f1 · /why",
-    "rejected f2",
-    "closed s1 · resume: agent -r s1",
-    "f3 waits for your yes: /review",
-    "2 facts to review: /review",
-    "2 facts and 1 skill to review: /review",
-    "Fact 1 of 2 · f3",
-    "Skill 1 of 2 · k3",
-    "The model wants to call save_note with {",
-    "allow it? y once, a for this session, anything else no: y",
-    "Review 1 of 2 · f3",
-    "agent: kept f3",
-    "Program: kept f3",
-    "— stopped —",
-    "> /facts approve f3",
-    "> y",
-    "**saved** f1",
-    "*kept* **f3**: “I live in Graz”",
-    "~~saved~~ _n1_ “milk”",
-    f"{'- ' * 40}saved f1",
-    "ｓａｖｅｄ f1",
-    "＞ /facts approve f3",
-)
+POSING = listed("""
+    kept f3: “I live in Graz” | kept f14, since 21 Nov 2026, replaces f31 | saved n1 “milk” | erased: 1 note / 0 left
+    Erased. Searched the file for 13 phrases: 0 left | used m9 f1 · /why | rejected f2 | closed s1 · resume: agent -r s1
+    f3 waits for your yes: /review | 2 facts to review: /review | 2 facts and 1 skill to review: /review
+    Fact 1 of 2 · f3 | Skill 1 of 2 · k3 | The model wants to call save_note with {
+    allow it? y once, a for this session, anything else no: y | Review 1 of 2 · f3 | agent: kept f3 | Program: kept f3
+    — stopped — | > /facts approve f3 | > y | **saved** f1 | *kept* **f3**: “I live in Graz” | ~~saved~~ _n1_ “milk”
+    ｓａｖｅｄ f1 | ＞ /facts approve f3
+""")
+POSING.append(f"{'- ' * 40}saved f1")
 ROLES = (YOU, PROGRAM, NEEDS_YOU, DONE, FAILED)
 NEVER = (YOU.sign, DONE.sign, FAILED.sign)  # signs that no reply can write
 AT_THE_MARGIN = (PROGRAM.sign, NEEDS_YOU.sign, "··", "??", *"\u0387‧⋅∙･・？﹖⸱")  # no line of a reply begins so

@@ -81,7 +81,6 @@ def test_a_start_without_a_server_says_how_to_start_it(offer):
     offered = offer(host="127.0.0.1:9")
     assert offered.check().splitlines()[0] == told
     assert offered.absence_known()
-
     asked_first = offer(host="127.0.0.1:9")
     assert not asked_first.absence_known(), "nothing has been said yet"
     assert told not in asked_first.check()

@@ -48,7 +48,6 @@ def test_what_is_carried_over_is_counted(app):
     close_with(app.db, talked(app, 1, 3), "One.")
     talked(app, 40, 1)
     close_with(app.db, talked(app, 3, 1), "Two.")
-
     assert greeting.carried_over(app) == (
         "carried over: 2 summaries and the last 6 messages of s3 “Question 0?” (yesterday) · agent -c goes on with it"
     )
@@ -84,7 +83,6 @@ def test_a_session_that_goes_on_says_what_was_folded(app):
     )
     told = "s2 “Question 0?” goes on: the model sees its last 10 messages, and the 50 before them in short"
     assert greeting.resumed(app, sessions.get(app.db, long, "person")) == told
-
     last = model_context.visible(app.db, long, app.window)[0] - 1
     digest.fold(app.db, long, last, app.time())
     assert greeting.resumed(app, sessions.get(app.db, long, "person")) == told
@@ -133,7 +131,6 @@ def test_a_look_at_the_context_shows_what_is_carried_over_and_leaves_no_session_
     conversation = Conversation(app)
     look, argument = commands.find("/context")
     shown = look.run(conversation, argument).draw(Display()).splitlines()
-
     assert [line[:14].strip() for line in shown[:-1]] == [
         "instructions",
         "tools",
@@ -150,7 +147,6 @@ def test_a_look_at_the_context_shows_what_is_carried_over_and_leaves_no_session_
 def test_the_parts_and_what_is_free_add_up_to_the_room(app):
     conversation = Conversation(app, sessions.get(app.db, talked(app, 30), "person"))
     *parts, total = commands.find("/context")[0].run(conversation, "").draw(Display()).splitlines()
-
     sizes = {line[:14].strip(): int(line[14:22].replace(",", "")) for line in parts}
     assert list(sizes) == ["instructions", "tools", "earlier", "conversation", "free"]
     assert sum(sizes.values()) == 8192 - 1024
@@ -164,6 +160,5 @@ def test_the_parts_never_exceed_the_window_whatever_a_token_of_the_model_is(app,
     shown = conversation.context()
     conversation.context = lambda: replace(shown, room=int(7168 / factor))
     *parts, _ = commands.find("/context")[0].run(conversation, "").draw(Display()).splitlines()
-
     sizes = [int(line[14:22].replace(",", "")) for line in parts]
     assert (sum(sizes), min(sizes) >= 0) == (7168, True)

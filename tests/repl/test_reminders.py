@@ -125,7 +125,6 @@ def test_a_command_is_run_once_for_each_time_with_the_words_as_one_argument(app,
     commands_ended()
     assert file.read_text() == "1. -x $(touch /tmp/no); 'call'\n1.second\n"
     file.unlink()
-
     app.time.on(minutes=61)
     assert len(Reminders(app).due_lines()) == 2  # again after a while: shown, not run
     commands_ended()

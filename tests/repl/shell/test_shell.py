@@ -392,7 +392,6 @@ def test_resuming_shows_the_last_exchange_and_that_its_answer_was_cut(talked, se
     server.play(script.reply("Once upon a time."))
     again.enter("/retry").wait("Once upon a time.").wait_prompt().enter("/exit")
     assert again.ended() == 0
-
     other = terminal().wait_prompt().enter("/resume s1").wait("Once upon a time.").wait_prompt()
     assert ("❯ tell me a story" in other.text, "cut off" in other.text) == (True, False)
 
@@ -406,7 +405,6 @@ def test_what_was_asked_when_the_program_was_killed_is_asked_again(talked, serve
     again = terminal("-c") if how == "-c" else terminal().wait_prompt().enter(how)
     again.wait("this was asked when the program ended").wait("the key is under the mat").wait("allow it?")
     again.type(answer).wait("Then so be it.").wait_prompt()
-
     assert talked.rows("select text from note") == [("the key is under the mat",)] * notes
     roles = [message["role"] for message in server.turns[-1]["messages"]]
     assert roles == ["system", "user", "assistant", "tool"]
