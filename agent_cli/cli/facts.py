@@ -394,10 +394,10 @@ def _edit_all(app_: App) -> None:
             output.note(_UNCHANGED)
             return
         consent.obtain(app_, f"save {counted(len(changes), 'changed line')}?", _UNCHANGED)
-        applied = fact_files.apply(app_.memory, changes)
-    output.lines(f"changed {_short(fact)}" for fact in applied.edited)
-    output.lines(f"hidden {_short(fact)}" for fact in applied.hidden)
-    output.lines(_receipt(adopted, app_.time()) for adopted in applied.added)
+        changed, hidden, added = fact_files.apply(app_.memory, changes)
+    output.lines(f"changed {_short(fact)}" for fact in changed)
+    output.lines(f"hidden {_short(fact)}" for fact in hidden)
+    output.lines(_receipt(adopted, app_.time()) for adopted in added)
     output.note("`agent facts undo` takes all of it back")
 
 

@@ -138,7 +138,7 @@ def rolling(db: Database, session: int) -> RollingSummary | None:
 def fold(db: Database, session: int, up_to: int, now: datetime) -> RollingSummary:
     """Summarise the messages up to this one: extract now, and queue the model's version."""
     with db.write():
-        entries = _folded(db, session, up_to)
+        entries = folded(db, session, up_to)
         made = _made(up_to, extract(entries), entries, "extract")
         _write(db, session, made, now)
         jobs.add(db, JOB, ids.handle("session", session), now)
@@ -152,7 +152,7 @@ def ask_model(
     present = rolling(db, session)
     if present is None:
         return None
-    entries = _folded(db, session, present.up_to)
+    entries = folded(db, session, present.up_to)
     said = escape_end_tag(transcript(entries, characters), "conversation")
     words = " ".join("".join(ask(_QUESTION.format(transcript=said))).split())
     sentences = text.sentences(words)
@@ -160,12 +160,6 @@ def ask_model(
         sentences.pop()
     short = text.one_line(" ".join(sentences or words.split()[:WORDS]), _LONGEST)
     return _made(present.up_to, short, entries, "model") if words else None
-
-
-def folded(db: Database, session: int) -> list[log.Entry]:
-    """The messages of person and assistant that the present summary covers."""
-    present = rolling(db, session)
-    return _folded(db, session, present.up_to) if present else []
 
 
 def save(db: Database, session: int, made: RollingSummary, now: datetime) -> bool:
@@ -207,8 +201,12 @@ def _made(up_to: int, words: str, entries: Sequence[log.Entry], method: str) -> 
     return RollingSummary(up_to, words, details, method)
 
 
-def _folded(db: Database, session: int, up_to: int) -> list[log.Entry]:
-    return [entry for entry in log.history(db, session) if entry.id <= up_to and log.is_spoken(entry)]
+def folded(db: Database, session: int, up_to: int | None = None) -> list[log.Entry]:
+    """The messages of person and model up to this one; else those that the present summary covers."""
+    if up_to is None:
+        present = rolling(db, session)
+        up_to = present.up_to if present else 0
+    return [entry for entry in log.history(db, session, before=up_to + 1) if log.is_spoken(entry)]
 
 
 def _write(db: Database, session: int, made: RollingSummary, now: datetime) -> None:

@@ -56,13 +56,6 @@ class Changes:
         return len(self.edited) + len(self.hidden) + len(self.added)
 
 
-@frozen
-class Applied:
-    edited: tuple[Fact, ...]
-    hidden: tuple[Fact, ...]
-    added: tuple[Adopted, ...]
-
-
 def json_rows(db: Database, found: Sequence[Fact]) -> Iterator[dict[str, Any]]:
     ordered = [each for each in sorted(found, key=lambda each: each.id) if each.session_id is None]
     messages = [each.message_id for each in ordered if each.message_id]
@@ -252,8 +245,8 @@ def read(opened: Sequence[Fact], edited: str) -> Changes:
     )
 
 
-def apply(memory: MemoryContext, changes: Changes) -> Applied:
-    """Write all changes. Raises UsageError, with nothing written, when a fact was changed meanwhile."""
+def apply(memory: MemoryContext, changes: Changes) -> tuple[list[Fact], list[Fact], list[Adopted]]:
+    """Write what was edited, hidden and added. Raises UsageError, with nothing written, when a fact was changed."""
     with memory.changing() as memory:
         for each in (*(fact for fact, _ in changes.edited), *changes.hidden):
             if facts.many(memory.db, [each.id], each.owner) != [each]:
@@ -263,8 +256,7 @@ def apply(memory: MemoryContext, changes: Changes) -> Applied:
         claims = [
             adoption.claim(words, "typed", place=place, session=session) for words, (place, session) in changes.added
         ]
-        added = [adoption.add(memory, each) for each in claims]
-    return Applied(tuple(edited), tuple(hidden), tuple(added))
+        return edited, hidden, [adoption.add(memory, each) for each in claims]
 
 
 def _items(edited: str) -> list[tuple[int, str]]:
