@@ -26,7 +26,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from agent_cli import limits
 from agent_cli.errors import ConfigError
 from agent_cli.messages import ToolCall
 from agent_cli.text import Pattern
@@ -140,18 +139,6 @@ def find_error(key: str, tools: Mapping[str, Tool], sources: tuple[str, ...]) ->
         if not glob:
             return f"{name}= has no value; * matches anything"
     return ""
-
-
-def line_number(key: str, settings: str, first: int) -> int:
-    """The line number of a rule in the settings, searched from `first` on; `first` if it is not found."""
-    for number, text_line in enumerate(settings.splitlines()[first - 1 :], first):
-        try:
-            table = limits.load_toml(text_line)
-        except ValueError:
-            continue
-        if key in table or key in table.get("rules", ()):
-            return number
-    return first
 
 
 def matches_exactly(rule: Rule, resolved: Mapping[str, object]) -> bool:

@@ -5,6 +5,7 @@ this folder: models, turns, upkeep of the indexes, and work in the background.
 """
 
 import os
+import re
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -252,7 +253,9 @@ def _place_of_rule(loaded: Loaded, key: str) -> str:
     file, _, line = loaded.origins["rules"].rpartition(":")
     if file != str(loaded.file):
         return f"{loaded.origins['rules']}: "
-    return f"{file}, line {policy.line_number(key, loaded.file.read_text(encoding='utf-8'), int(line))}: "
+    written = re.compile(rf"""\s*(?:rules\.)?["']?{re.escape(key)}["']?\s*=""")
+    lines = list(enumerate(loaded.file.read_text(encoding="utf-8").splitlines(), 1))[int(line) - 1 :]
+    return f"{file}, line {next((number for number, text in lines if written.match(text)), line)}: "
 
 
 def finish_erasure(app: App, db: Database) -> bool:
