@@ -413,29 +413,27 @@ def _array(cursor: apsw.Cursor, number: int, value: Any) -> str:
     return json.dumps(list(value))
 
 
+_DISK = "the disk refused to read or write ({}); nothing of this step was written"
+_SENTENCES = (
+    ((apsw.BusyError, apsw.LockedError), "another program keeps the database busy; nothing was written, try again"),
+    (apsw.FullError, _FULL),
+    (
+        (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError),
+        "the database cannot be written; check the permissions of the file and its folder",
+    ),
+    (apsw.CantOpenError, "the database cannot be opened; check that its folder exists and may be written"),
+    (apsw.NotADBError, "this is not an SQLite database; name another file with --db"),
+    (apsw.CorruptError, "the database is damaged; `agent db check` says where and what to do"),
+    (apsw.IOError, _DISK),
+    (apsw.ExtensionLoadingError, "sqlite-vec cannot be loaded ({}); install agent-cli again"),
+)
+
+
 def _error_message(error: apsw.Error) -> str | None:
     """A sentence for a failure of the file; None for a bug of ours."""
-    match error:
-        case apsw.BusyError() | apsw.LockedError():
-            return "another program keeps the database busy; nothing was written, try again"
-        case apsw.FullError():
-            return _FULL
-        case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():
-            return "the database cannot be written; check the permissions of the file and its folder"
-        case apsw.CantOpenError():
-            return "the database cannot be opened; check that its folder exists and may be written"
-        case apsw.NotADBError():
-            return "this is not an SQLite database; name another file with --db"
-        case apsw.CorruptError():
-            return "the database is damaged; `agent db check` says where and what to do"
-        case apsw.ExtensionLoadingError():
-            return f"sqlite-vec cannot be loaded ({error}); install agent-cli again"
-        case _ if isinstance(error, apsw.IOError) or str(error).endswith(("disk I/O error", "disk is full")):
-            return (
-                f"the disk refused to read or write ({error}); nothing of this step was written"  # also of sqlite-vec
-            )
-        case _:
-            return None
+    if isinstance(error, apsw.SQLError) and str(error).endswith(("disk I/O error", "disk is full")):  # of sqlite-vec
+        return _DISK.format(error)
+    return next((sentence.format(error) for kinds, sentence in _SENTENCES if isinstance(error, kinds)), None)
 
 
 def refuse_old_sqlite(version: str) -> None:

@@ -20,7 +20,7 @@ from agent_cli.memory.forgetting import occurrences, selection
 from agent_cli.memory.forgetting.occurrences import Copies
 from agent_cli.memory.forgetting.selection import TABLES
 from agent_cli.memory.language.keywords import NO_KEYWORDS, KeywordMatcher, Keywords, SearchTerms
-from agent_cli.memory.lineage import ErasedLine, ErasureRequest, Ids, Walk
+from agent_cli.memory.lineage import ErasedLine, ErasureRequest, Walk
 from agent_cli.memory.search import index, recall_log, word_tables
 from agent_cli.memory.skills import skills
 from agent_cli.memory.summaries import period_summaries, summaries
@@ -121,12 +121,13 @@ def planned(db: Database, request: ErasureRequest, wanted: Keywords | None = Non
         about = f" about {request.topic!r}" if request.topic else ""
         raise UsageError(f"nothing is remembered{about}: nothing was erased")
     lines, count = selection.lines(db, walk, _SHOWN)
+    blanked = [id for copy in selection.COPIES if copy.table == "message" for id in copies.rows[copy.name]]
     return ErasurePlan(
         *(request, walk, copies, terms, counts, lines, count - len(lines), version),
         skills.describe_shortened(db, walk),
         documents.files(db, walk),
         keywords,
-        _find_related(db, walk, copies.of_table("message"), keywords),
+        _find_related(db, walk, blanked, keywords),
     )
 
 
@@ -239,7 +240,7 @@ _ALONG = "mnfkt"  # summaries are made again, and a session without messages has
 _CITED = re.compile(r"\[([^\]\n]{2,80}+)\]")
 
 
-def _find_related(db: Database, walk: Walk, blanked: Ids, wanted: Keywords) -> list[RelatedRow]:
+def _find_related(db: Database, walk: Walk, blanked: Sequence[int], wanted: Keywords) -> list[RelatedRow]:
     """The rows that stay and say the same, those with the most of the words first. `blanked`: messages without text."""
     citing, shared = _citing(db, walk), _sharing(db, walk, blanked, wanted)
     given = {  # replies to messages for which an erased row was recalled, and this row
@@ -310,7 +311,7 @@ def _share(words: Collection[str], wanted: Keywords) -> str:
     return f"shares {len(words)} of {len(wanted.words)} words: {shared}"
 
 
-def _sharing(db: Database, walk: Walk, blanked: Ids, wanted: Keywords) -> dict[str, frozenset[str]]:
+def _sharing(db: Database, walk: Walk, blanked: Sequence[int], wanted: Keywords) -> dict[str, frozenset[str]]:
     """The words that remaining rows of the same owner share, by handle."""
     found: dict[str, frozenset[str]] = {}
     for row in occurrences.rows_with(db, KeywordMatcher(wanted, db.tokens_of), stated=True) if wanted else ():
@@ -340,7 +341,7 @@ def _citing(db: Database, walk: Walk) -> dict[str, str]:
     return found
 
 
-def _asking(db: Database, walk: Walk, blanked: Ids) -> dict[str, str]:
+def _asking(db: Database, walk: Walk, blanked: Sequence[int]) -> dict[str, str]:
     """The remaining messages of the person whose answer is erased, and this answer."""
     answered = """select max(m.id), r.id from message r
                   join message m on m.session_id = r.session_id and m.role = 'user' and m.id < r.id

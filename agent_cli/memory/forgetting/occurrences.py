@@ -80,9 +80,6 @@ class Copies:
     rows: Mapping[str, Ids] = field(default_factory=dict)
     quoting: Mapping[str, list[str]] = field(default_factory=dict)
 
-    def of_table(self, table: str) -> Ids:
-        return tuple(id for copy in COPIES if copy.table == table for id in self.rows.get(copy.name, ()))
-
 
 def find_copies(db: Database, walk: Walk, keywords_: Keywords) -> tuple[Copies, SearchTerms]:
     """The rows that repeat erased texts or the topic, and the words and lines that no remaining row contains.
