@@ -205,7 +205,7 @@ def conflicts(memory: MemoryContext, fact: Fact) -> list[Fact]:
         if each.id != fact.id
         and each.is_open(memory.time())
         and (each.id == fact.target_id or not terms.is_similar(each.statement, fact.statement))
-        and _same_scope(each, fact)
+        and (each.place, each.session_id) == (fact.place, fact.session_id)
     ]
 
 
@@ -322,11 +322,7 @@ def values(memory: MemoryContext, fact: Fact) -> list[Fact]:
     """The values of the fact's predicate in its place and session: one of a project does not end one of elsewhere."""
     predicates = triples.forms(fact.predicate, memory.single_valued)
     found = facts.accepted_values(memory.db, fact.owner, fact.subject, predicates)
-    return [each for each in found if _same_scope(each, fact)]
-
-
-def _same_scope(one: Fact, other: Fact) -> bool:
-    return (one.place, one.session_id) == (other.place, other.session_id)
+    return [each for each in found if (each.place, each.session_id) == (fact.place, fact.session_id)]
 
 
 def _known(memory: MemoryContext, claim: Claim) -> list[Fact]:
