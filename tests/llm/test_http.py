@@ -10,7 +10,7 @@ import pytest
 from agent_cli.errors import ConfigError
 from agent_cli.llm import http
 from agent_cli.llm.http import HttpResponse, ServerFault
-from tests.tables import for_each
+from tests.tables import columns, for_each, listed
 
 
 @for_each(
@@ -39,13 +39,8 @@ def test_address_is_read_as_ollama_reads_it(value, url):
 
 @for_each(
     ("value", "url"),
-    [
-        ("0.0.0.0", "http://127.0.0.1:11434"),
-        ("0.0.0.0:8080", "http://127.0.0.1:8080"),
-        ("http://0.0.0.0:8080", "http://127.0.0.1:8080"),
-        ("::", "http://[::1]:11434"),
-        ("[::]:8080", "http://[::1]:8080"),
-    ],
+    columns("""0.0.0.0 → http://127.0.0.1:11434 | 0.0.0.0:8080 → http://127.0.0.1:8080
+        http://0.0.0.0:8080 → http://127.0.0.1:8080 | :: → http://[::1]:11434 | [::]:8080 → http://[::1]:8080"""),
 )
 def test_every_interface_to_listen_on_is_this_machine_to_call(value, url):
     assert http.parse_address(value).url == url
@@ -54,18 +49,8 @@ def test_every_interface_to_listen_on_is_this_machine_to_call(value, url):
 @for_each(
     "value",
     [
-        "localhost:port",
-        "localhost:0",
-        "localhost:65536",
-        "localhost:123456789",
-        "localhost:-1",
-        "localhost:١٢",
-        "ftp://localhost",
-        "my server",
-        "me:secret@host",
-        "http://me@host:80",
-        "[::1",
-        "host/with?query",
+        *listed("""localhost:port | localhost:0 | localhost:65536 | localhost:123456789 | localhost:-1 | localhost:١٢
+        ftp://localhost | my server | me:secret@host | http://me@host:80 | [::1 | host/with?query"""),
         "ho\nst",
     ],
 )
@@ -160,13 +145,8 @@ def test_ctrl_c_while_a_piece_is_parsed_is_no_fault_of_the_server(monkeypatch):
 
 @for_each(
     ("value", "host"),
-    [
-        ("127.0.0.1", "127.0.0.1:11434"),
-        ("::1", "[::1]:11434"),
-        ("http://my-server", "my-server"),
-        ("https://my-server", "my-server"),
-        ("https://bücher.example:8443", "xn--bcher-kva.example:8443"),
-    ],
+    columns("""127.0.0.1 → 127.0.0.1:11434 | ::1 → [::1]:11434 | http://my-server → my-server
+        https://my-server → my-server | https://bücher.example:8443 → xn--bcher-kva.example:8443"""),
 )
 def test_the_request_names_the_host_as_its_address_does(value, host):
     assert f"\r\nHost: {host}\r\n".encode() in http._request(http.parse_address(value), "/api/tags", None)

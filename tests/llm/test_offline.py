@@ -30,7 +30,6 @@ def said(chunks):
 
 def test_up_to_three_memories_are_quoted_with_their_dates():
     chunks = answer(MEMORIES)
-
     assert said(chunks) == (
         "No model server answers; these are the words in memory that match your message:\n\n"
         "- 20 Nov 2026 (m9): “The dentist is on Friday at 3pm.”\n"
@@ -80,7 +79,6 @@ def test_without_a_question_nothing_is_searched():
 
 def test_long_memory_is_cut_and_cannot_drive_the_terminal():
     quoted = said(answer([("m1", "1 Jan 2026", "\x1b[31mword " * 200)]))
-
     assert "\x1b" not in quoted
     assert len(quoted) < 600
     assert quoted.endswith("…”")

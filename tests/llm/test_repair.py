@@ -79,7 +79,6 @@ PRINTED = [
 @pytest.mark.parametrize("cut", [letters, script.in_words, lambda content: [content]])
 def test_call_printed_as_the_whole_answer_is_a_call(reply, content, cut):
     chunks = reply(*cut(content))
-
     assert calls(chunks) == [("weather", {"city": "Paris"})]
     assert text(chunks) == ""
     assert chunks[-1] == Done("stop", NAME, chunks[-1].tokens_in, chunks[-1].tokens_out, chunks[-1].load_ms)
@@ -87,9 +86,7 @@ def test_call_printed_as_the_whole_answer_is_a_call(reply, content, cut):
 
 def test_several_printed_calls_are_all_calls(reply):
     block = '<tool_call>\n{"name": "weather", "arguments": {"city": "%s"}}\n</tool_call>\n'
-
     chunks = reply(*letters(block % "Paris" + block % "Rome"))
-
     assert calls(chunks) == [("weather", {"city": "Paris"}), ("weather", {"city": "Rome"})]
     assert len({chunk.id for chunk in chunks if isinstance(chunk, ToolCall)}) == 2
 
@@ -121,7 +118,6 @@ SHOWN = [
 @pytest.mark.parametrize("cut", [letters, lambda content: [content]])
 def test_everything_else_is_shown_as_it_came(reply, content, cut):
     chunks = reply(*cut(content))
-
     assert text(chunks) == content
     assert calls(chunks) == []
 
@@ -147,9 +143,7 @@ def test_without_tools_nothing_is_a_call(reply):
 def test_printed_call_beside_a_real_one_is_text(server):
     said = {"content": PRINTED[0], "tool_calls": [{"function": {"name": "now", "arguments": {}}}]}
     server.play(script.raw(script.line(**said), script.line(done=True)))
-
     chunks = list(OllamaEngine(server.host, ChatSettings(4096)).chat(NAME).reply([Message("user", "hi")], TOOLS))
-
     assert (text(chunks), calls(chunks)) == (PRINTED[0], [("now", {})])
 
 
@@ -220,9 +214,7 @@ def test_arguments_are_what_they_were_meant_to_be(given, meant):
 )
 def test_values_take_the_type_of_the_schema_where_that_is_plain(kind, given, meant):
     schema = {"type": "object", "properties": {"it": {"type": kind}}}
-
     value = repair.coerce_arguments({"it": given}, schema)["it"]
-
     assert value == meant
     assert type(value) is type(meant)
 
@@ -254,7 +246,6 @@ def test_own_argument_called_arguments_is_not_unwrapped():
 )
 def test_thinking_block_is_told_from_the_answer(reply, cut, content, thought, answer):
     chunks = reply(*cut(content))
-
     assert (thinking(chunks), text(chunks)) == (thought, answer)
     assert PriorTextWasThinking() not in chunks
 
@@ -262,7 +253,6 @@ def test_thinking_block_is_told_from_the_answer(reply, cut, content, thought, an
 @pytest.mark.parametrize("cut", [letters, lambda content: [content]])
 def test_closing_tag_alone_takes_back_what_came_before_once(reply, cut):
     chunks = reply(*cut("They greet me.\n</think>\n\nHello </think> there"))
-
     at = chunks.index(PriorTextWasThinking())
     assert text(chunks[:at]) == "They greet me.\n"
     assert text(chunks[at:]) == "Hello </think> there"
@@ -276,9 +266,7 @@ def test_call_printed_after_the_thinking_is_a_call(reply):
 
 def test_closing_tag_after_thinking_of_its_own_is_a_word(server):
     server.play(script.pieces(script.Piece(thinking="hm"), script.Piece("the tag </think> ends it")))
-
     chunks = list(OllamaEngine(server.host, ChatSettings(4096)).chat(NAME).reply([Message("user", "hi")]))
-
     assert text(chunks) == "the tag </think> ends it"
 
 
@@ -311,5 +299,4 @@ def test_cutting_a_content_differently_changes_nothing_but_the_pieces(fragments,
 def test_no_text_is_lost_while_it_is_held(content):
     printed = repair.PrintedCallDetector(SCHEMAS)
     shown = [*printed.feed(map(Text, content)), *printed.flush()]
-
     assert text(shown) == content

@@ -63,14 +63,12 @@ def test_it_keeps_what_it_was_shown():
     model = ScriptedModel([Reply(say="a"), Reply(say="b")])
     list(model.reply(HELLO))
     list(model.reply([*HELLO, Message("assistant", "a")]))
-
     assert model.requests == [HELLO, [*HELLO, Message("assistant", "a")]]
 
 
 def test_calls_never_repeat_an_id_of_the_conversation():
     earlier = [Message("assistant", calls=(ToolCall("call_1", "now", {}),)), Message("tool", "noon", call_id="call_1")]
     model = ScriptedModel([Reply(calls=(("now", {}),))])
-
     assert next(model.reply(earlier)) == ToolCall("call_2", "now", {})
 
 
@@ -89,7 +87,6 @@ def test_each_role_plays_its_own_replies(load):
 def test_script_that_is_over_says_so(load, tmp_path):
     model = load("[[reply]]\nsay = 'once'")
     list(model.reply(HELLO))
-
     with pytest.raises(AgentError) as raised:
         list(model.reply(HELLO))
     assert str(raised.value) == f"the script {tmp_path / 'script.toml'} has no more replies"
@@ -111,7 +108,6 @@ def test_script_without_a_file_that_is_over_says_so():
 )
 def test_failure_comes_after_what_was_said(load, kind, error):
     chunks = load(f"[[reply]]\nsay = 'half'\nfail = '{kind}'").reply(HELLO)
-
     assert next(chunks) == Text("half")
     with pytest.raises(error):
         next(chunks)
@@ -120,7 +116,6 @@ def test_failure_comes_after_what_was_said(load, kind, error):
 def test_silence_and_pace_take_their_time():
     start = time.monotonic()
     list(ScriptedModel([Reply(wait=0.05, say="a b c", pace=0.05)]).reply(HELLO))
-
     assert 0.15 <= time.monotonic() - start < 3
 
 
@@ -170,7 +165,6 @@ def test_example_in_the_documentation_can_be_played(tmp_path):
     file = tmp_path / "script.toml"
     file.write_text("\n".join(lines))
     chunks = offline.load_script(file, "cheap").reply(HELLO)
-
     assert next(chunks) == Thinking("They greet me.")
 
 

@@ -20,7 +20,6 @@ def test_vectors_of_texts_that_share_words_are_near(server):
         one, two, far = client.embed(
             EMBEDDER.name, ["the cat sat", "search_query: a cat sat", "stock prices"]
         ).embeddings
-
     assert len(one) == 768
     assert cosine(one, one) == pytest.approx(1, abs=1e-6)
     assert cosine(one, two) > 0.5 > 0.2 > cosine(one, far)
@@ -30,7 +29,6 @@ def test_vectors_of_texts_that_share_words_are_near(server):
 def test_embed_answers_in_the_servers_shape(server):
     server.embed = lambda model, text: [3.0, 4.0] if text == "a" else [1.0, 0.0]
     _, _, answer = ask(server, "POST", "/api/embed", {"model": EMBEDDER.name, "input": ["a", "b"]})
-
     assert answer == (
         b'{"model":"nomic-embed-text","embeddings":[[0.6,0.8],[1,0]],'
         b'"total_duration":14143917,"load_duration":1019500,"prompt_eval_count":2}'
@@ -64,14 +62,12 @@ def test_official_client_reads_the_catalogue(server):
         shown = client.show("nomic-embed-text")
         with pytest.raises(ollama.ResponseError, match="model 'nope:latest' not found"):
             client.show("nope")
-
     assert shown.capabilities == ["embedding"]
     assert (shown.modelinfo["bert.context_length"], shown.modelinfo["bert.embedding_length"]) == (2048, 768)
 
 
 def test_tags_are_in_the_servers_key_order(server):
     [first, *_] = json.loads(ask(server, "GET", "/api/tags")[2])["models"]
-
     assert list(first) == ["name", "model", "modified_at", "size", "digest", "details", "capabilities"]
     assert list(first["details"])[-2:] == ["context_length", "embedding_length"]
 
@@ -85,7 +81,6 @@ def test_pull_makes_a_model_appear_and_resumes():
         stream.close()
         server.wait_until(lambda: server.counters.cancelled == 1)
         assert (seen, client.list().models) == ([None, None, 100], [])
-
         server.pull_delay = 0
         again = list(client.pull("tiny", stream=True))
         assert again[1].completed >= 100

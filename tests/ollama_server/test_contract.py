@@ -35,15 +35,12 @@ BREACHES = [
 @pytest.mark.parametrize(("body", "problems"), BREACHES, ids=lambda value: str(value)[:60])
 def test_breach_of_the_contract_is_written_down(lenient, body, problems):
     chat(lenient, **body)
-
     assert lenient.problems == [f"POST /api/chat: {problem}" for problem in problems]
 
 
 def test_string_arguments_are_refused_and_written_down(lenient):
     made = {"role": "assistant", "tool_calls": [{"function": {"name": "now", "arguments": "{}"}}]}
-
     status, answer = chat(lenient, messages=[*HI, made, RESULT])
-
     assert (status, answer[0]["error"]) == (400, "Value looks like object, but can't find closing '}' symbol")
     assert lenient.problems == ["POST /api/chat: the arguments of a call to now are a string"]
 
@@ -72,7 +69,6 @@ def test_strict_server_fails_the_test():
 
 def test_crash_of_an_answer_is_told_and_looks_like_a_panic(lenient):
     lenient.answer = lambda body: 1 / 0
-
     assert ask(lenient, "POST", "/api/chat", {"model": CHAT.name, "messages": HI})[::2] == (500, b"")
     assert "ZeroDivisionError" in lenient.problems[-1]
 
@@ -113,5 +109,4 @@ def test_real_server_has_the_same_shapes(lenient):
     embedder = os.environ.get("OLLAMA_TEST_EMBEDDER", "nomic-embed-text")
     lenient.registry.add(Model(model))
     lenient.registry.add(Model(embedder, capabilities=("embedding",)))
-
     assert shapes(lenient.host, model, embedder) == shapes(os.environ["OLLAMA_TEST_HOST"], model, embedder)

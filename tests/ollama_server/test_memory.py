@@ -54,7 +54,6 @@ def test_hanging_up_stops_the_script_at_once(server):
         server.wait_for_chats(2)
     gone = time.monotonic()
     server.wait_until(lambda: server.counters.cancelled == 1)
-
     assert time.monotonic() - gone < 3
     assert (server.requests[1].cancelled, server.requests[1].lines_sent, server.counters.running) == (True, 0, 0)
 
@@ -83,7 +82,6 @@ def test_server_stops_at_once_with_a_client_connected(delay):
 
 def test_prompt_that_does_not_fit_is_refused(server):
     huge = {"messages": [{"role": "user", "content": "x" * 3996}], "options": {"num_ctx": 100}}
-
     status, answer = chat(server, **huge)
     assert (status, answer[0]["error"][:58]) == (400, "the prompt is longer than the context length currently ava")
     assert chat(server, "own:1b", **huge) == (400, [script.context_exceeded(1000, 100).body])
@@ -103,7 +101,6 @@ def test_only_what_differs_from_the_last_prompt_is_read(server):
     chat(server, messages=said("a" * 400, "b" * 400, "c" * 400))
     chat(server, messages=said("something else"))
     chat(server, messages=said("a" * 400, "b" * 400, "c" * 400))
-
     first, second, other, again = [request.read_tokens for request in server.requests]
     assert first > 100
     assert 100 < second < 110
@@ -120,6 +117,5 @@ def test_reading_takes_time_and_who_hangs_up_leaves_what_was_read(server):
     server.wait_until_idle()
     at_most = 1000 * (time.monotonic() - began)  # tokens that may have been read, however slow the machine is
     chat(server, messages=said("a" * 4000))
-
     assert time.monotonic() - began > 1
     assert 1000 - at_most < server.requests[1].read_tokens < 950

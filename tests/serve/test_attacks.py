@@ -46,7 +46,6 @@ def test_naming_the_session_of_another_tells_nothing_by_waiting(house, server):
         told = [other.chat("hi", "s1"), other.post("/v1/chat/completions", words, headers={"X-Session": "s1"})]
         waited = time.monotonic() - began
         go_on.set()
-
     assert [each.status_code for each in told] == [404, 404]
     assert waited < 5
 
@@ -59,9 +58,7 @@ def test_what_another_had_erased_cannot_be_found_out_by_proposing_it(house):
     for owner, fact in (("person", "f1"), ("caller:bot", "f2")):
         names = selection.select_by_handle(house.db, owner, [fact])
         forget.erase(house.db, forget.planned(house.db, names), house.app.time)
-
     told = [" ".join(each.chat(words).json()["notices"]) for each in (mine, bot, other)]
-
     assert ["waits for your yes" in each for each in told] == [False, False, True]
     assert tombstones.any_exist(house.db)
 
@@ -77,7 +74,6 @@ def test_locked_file_keeps_no_caller_from_reading(house):
     with locked(house.app.path):
         told = [bot.get(path) for path in ("/tasks", "/search?q=Windrose")]
         refused = bot.chat("and?")
-
     assert [each.status_code for each in told] == [200, 200]
     assert "Windrose" in told[1].text
     assert (refused.status_code, refused.json()["error"]["code"]) == (503, "database")

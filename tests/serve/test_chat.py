@@ -21,7 +21,6 @@ def rows(house, sql):
 def test_conversation_goes_on_in_its_session(bot, server):
     first = bot.chat("My boat is called Windrose.").json()
     second = bot.chat("What did I say?", first["session"]).json()
-
     assert first == {
         "answer": "heard: My boat is called Windrose.",
         "session": "s1",
@@ -47,7 +46,6 @@ def test_stream_tells_the_events_of_ask(bot):
     answer = bot.chat("hi").json()
     stream = bot.post("/chat", {"message": "and this?", "session": "s1", "stream": True})
     told = events(stream)
-
     assert stream.headers["content-type"].startswith("text/event-stream")
     assert [each["type"] for each in told] == ["start", "used", *["delta"] * (len(told) - 3), "end"]
     assert "".join(each["text"] for each in told if each["type"] == "delta") == "heard: and this?"
@@ -58,7 +56,6 @@ def test_stream_tells_the_events_of_ask(bot):
 def test_what_is_to_be_remembered_only_waits_for_a_yes(house, bot):
     told = bot.chat("Please remember that my boat is called Windrose.").json()
     mine = house.caller("own", mine=True).chat("Remember that I live in Graz.").json()
-
     assert rows(house, "select owner, state, origin from fact order by id") == [
         ("caller:bot", "pending", "http"),
         ("person", "pending", "http"),
@@ -71,9 +68,7 @@ def test_what_is_to_be_remembered_only_waits_for_a_yes(house, bot):
 def test_what_needs_asking_is_denied_and_said(house, bot, server):
     server.answer = None
     server.play(script.reply("", calls=[("save_note", {"text": "milk"})]), script.reply("I could not."))
-
     told = bot.chat("Save a note.").json()
-
     assert told["answer"] == "I could not."
     assert any("save_note" in notice and "yes" in notice for notice in told["notices"])
     assert rows(house, "select count(*) from note") == [(0,)]
@@ -83,7 +78,6 @@ def test_what_needs_asking_is_denied_and_said(house, bot, server):
 def test_caller_without_a_session_of_that_name_is_told_so(house, bot):
     other = house.caller("other")
     other.chat("secret words")
-
     for handle in ("s1", "s99"):
         answer = bot.chat("hi", handle)
         assert (answer.status_code, answer.json()["error"]["code"]) == (404, "no_session")
@@ -92,7 +86,6 @@ def test_caller_without_a_session_of_that_name_is_told_so(house, bot):
 def test_session_open_at_a_terminal_is_left_alone(house, bot):
     session = bot.chat("hi").json()["session"]
     house.db.execute("update session set holder = 'elsewhere/1/1' where id = 1")
-
     assert bot.chat("again", session).status_code == 409
 
 
@@ -102,7 +95,6 @@ def test_same_key_gets_the_same_answer_and_is_asked_once(bot, server):
     again = bot.chat("hi", headers=key).json()
     stream = events(bot.post("/chat", {"message": "hi", "stream": True}, headers=key))
     other = bot.chat("something else", headers=key)
-
     assert again == first
     assert stream[-1] == {"type": "end", "schema": 1, **first}
     assert len(server.turns) == 1
@@ -114,7 +106,6 @@ def test_same_key_gets_the_same_receipts(bot):
     first = bot.chat(words, headers=key).json()
     again = bot.chat(words, headers=key).json()
     stream = events(bot.post("/chat", {"message": words, "stream": True}, headers=key))
-
     assert "Windrose" in str(first["receipts"])
     assert again == first
     assert [each["text"] for each in stream if each["type"] == "notice"] == first["notices"]
@@ -131,7 +122,6 @@ def test_key_is_known_after_a_restart_and_apart_for_each_caller(tmp_path, server
     with served(opened(tmp_path, server)) as house:
         bot.client = house.client
         again = bot.chat("hi", headers=key).json()
-
     assert again == first
     assert [first["session"], *apart] == ["s1", "s2", "s3"]
     assert len(server.turns) == 3
@@ -144,7 +134,6 @@ def test_key_is_waited_for_while_its_answer_is_being_made(bot, server):
     with asking(*[lambda: bot.chat("hi", headers=key)] * 3) as got:
         server.wait_for_chats(1)
         go_on.set()
-
     assert [each.json()["answer"] for each in got] == ["so", "so", "so"]
     assert len(server.turns) == 1
 
@@ -153,7 +142,6 @@ def test_key_whose_answer_failed_is_carried_out_when_it_comes_again(house, bot, 
     server.answer = None
     server.play(*[script.error(500, "model runner has unexpectedly stopped")] * 2, script.reply("now"))
     key = {"Idempotency-Key": "abc"}
-
     assert bot.chat("hi", headers=key).status_code == 502
     assert bot.chat("hi", headers=key).json()["answer"] == "now"
     assert bot.chat("hi", headers=key).json()["answer"] == "now"
@@ -166,7 +154,6 @@ def test_answer_that_another_server_on_the_file_is_making_is_waited_for_elsewher
     bot.chat("hi", headers=key)
     house.settle()
     house.db.execute("update session set holder = 'elsewhere/1/1'")
-
     assert bot.chat("hi", headers=key).status_code == 409
 
 
@@ -177,7 +164,6 @@ def test_silent_conversation_of_a_caller_is_closed_and_summarised_by_the_server_
         house.caller("bot").chat("My boat is called Windrose.")
         made = "select owner, text, method from summary where grain = 'session'"
         wait_until(lambda: [row for row in house.db.rows(made) if row[2] == "model"])
-
         assert rows(house, made) == [("caller:bot", "Their boat is called Windrose.", "model")]
         assert rows(house, "select closed_at is not null from session") == [(1,)]
 
@@ -189,7 +175,6 @@ def test_fault_of_the_server_is_told_as_one(tmp_path):
         house.db.execute("drop table task")
         client = TestClient(http.guarded(house.house), base_url="http://localhost", raise_server_exceptions=False)
         told = client.get("/tasks", headers=bot.headers)
-
     assert (told.status_code, told.json()["error"]["code"]) == (500, "bug")
 
 
@@ -198,7 +183,6 @@ def test_turns_of_a_session_come_one_after_the_other(house, bot):
     with asking(*[partial(bot.chat, f"word {n}", session) for n in range(5)]):
         pass
     said = [text for (text,) in rows(house, "select text from message order by id")]
-
     assert sorted(said[2::2]) == [f"word {n}" for n in range(5)]
     assert [f"heard: {text}" for text in said[0::2]] == said[1::2]
 
@@ -211,7 +195,6 @@ def test_session_that_a_turn_has_just_begun_is_waited_for(house, bot, server):
         with asking(lambda: bot.chat("two", "s1")) as got:
             wait_until(lambda: house.house.turns.waiting == 1)
             go_on.set()
-
     assert (got[0].status_code, got[0].json()["session"]) == (200, "s1")
     assert [text for (text,) in rows(house, "select text from message order by id")] == [
         "one",
@@ -225,7 +208,6 @@ def test_turn_that_takes_too_long_ends_with_what_had_arrived(tmp_path, server):
     server.play(script.pieces(script.Piece("Well"), script.Piece(" then", delay=60)))
     with served(opened(tmp_path, server), replace(FREE, turn_seconds=1)) as house:
         told = house.caller("bot").chat("hi")
-
         assert (told.status_code, told.json()["error"]["code"], told.json()["answer"]) == (504, "timeout", "Well")
         assert rows(house, "select text, finish from message where role = 'assistant'") == [("Well", "cancelled")]
 
@@ -244,7 +226,6 @@ def test_more_than_can_wait_are_told_to_come_again_and_one_caller_leaves_room_fo
                 with asking(lambda: other.chat("hi")) as others:
                     wait_until(lambda: turns.waiting == 2 or others)
                     go_on.set()
-
     assert (late.status_code, late.json()["error"]["code"], late.headers["retry-after"]) == (503, "busy", "5")
     assert [each.status_code for each in (*first, *second)] == [200, 200]
     assert others[0].status_code == (503 if "waiting" in limits else 200)
@@ -255,12 +236,10 @@ def test_caller_that_only_reads_is_answered_from_memory_and_nothing_is_written(h
     reader = house.caller("reader", mine=True, writes=False)
     house.settle()
     before = dump(house.db)
-
     told = reader.chat("What is called Windrose? Remember that I am rich.").json()
     for path in ("/search?q=Windrose", "/metrics", "/v1/models", "/docs"):
         assert reader.get(path).status_code == 200
     reader.post("/v1/chat/completions", {"model": "agent", "messages": [{"role": "user", "content": "hi"}]})
-
     assert (told["session"], told["turn"]) == (None, None)
     assert told["answer"].startswith("heard:")
     assert reader.chat("hi", "s1").status_code == 403

@@ -23,7 +23,6 @@ def logged(house):
 
 def test_answer_has_the_form_of_openai_and_real_numbers(house, bot, server):
     told = ask(bot, message("hi")).json()
-
     assert told["choices"] == [
         {
             "index": 0,
@@ -44,7 +43,6 @@ def test_resent_history_goes_on_in_its_session_and_is_logged_once(house, bot, se
         answer = ask(bot, *talk)
         talk += [answer.json()["choices"][0]["message"], message(words)]
     last = ask(bot, *talk)
-
     assert last.headers["x-session"] == "s1"
     assert [text for _, role, text in logged(house) if role == "user"] == [
         "I am building a boat.",
@@ -58,7 +56,6 @@ def test_stream_is_found_again_too(house, bot):
     told = events(ask(bot, message("hi"), stream=True, stream_options={"include_usage": True}))
     words = "".join(each["choices"][0]["delta"].get("content", "") for each in told if each["choices"])
     again = ask(bot, message("hi"), message(words, "assistant"), message("and?"))
-
     assert words == "heard: hi"
     assert told[-1]["usage"]["prompt_tokens"] > 0
     assert [each["choices"][0]["finish_reason"] for each in told if each["choices"]][-1] == "stop"
@@ -70,7 +67,6 @@ def test_another_answer_to_the_same_question_begins_a_session_that_knows_what_ca
     ask(bot, first[0])
     ask(bot, *first)
     other = ask(bot, *first[:2], message("three"))
-
     assert other.headers["x-session"] == "s2"
     assert [(session, text) for session, _, text in logged(house)] == [
         (1, "one"),
@@ -115,7 +111,6 @@ def test_question_that_got_no_answer_is_asked_again_in_its_session(house, bot, s
     talk = [message("one"), message("heard: one", "assistant"), message("two")]
     assert ask(bot, *talk).status_code == 502
     server.answer = heard
-
     assert ask(bot, *talk).headers["x-session"] == "s1"
 
 
@@ -125,14 +120,12 @@ def test_session_may_be_named_by_the_client(house, bot):
     handle = ask(bot, message("three"), headers={"X-Session": "s1"})
     other = ask(house.caller("other"), message("one"), headers={"X-Session": "my-house"})
     strange = ask(bot, message("x"), message("y", "assistant"), message("z"), headers={"X-Session": "my-house"})
-
     assert [each.headers["x-session"] for each in (first, alone, handle, other)] == ["s1", "s1", "s1", "s2"]
     assert (strange.status_code, strange.json()["error"]["code"]) == (409, "diverged")
 
 
 def test_system_message_is_an_instruction_and_no_memory(house, bot, server):
     ask(bot, message("Speak like a pirate.", "system"), message("hi"))
-
     [system] = [each["content"] for each in last_chat(server)["messages"] if each["role"] == "system"]
     assert system.endswith("Speak like a pirate.")
     assert "pirate" not in str(logged(house))
@@ -157,7 +150,6 @@ def test_system_message_is_an_instruction_and_no_memory(house, bot, server):
 )
 def test_what_cannot_be_done_is_refused_in_openais_form(bot, told, status):
     answer = bot.post(WHERE, {"model": "agent", "messages": [message("hi")], **told})
-
     assert answer.status_code == status
     assert set(answer.json()["error"]) == {"message", "type", "param", "code"}
 
@@ -177,6 +169,5 @@ def test_error_in_a_stream_reaches_the_official_client(house, bot, server):
     server.answer = None
     server.play(script.pieces(script.Piece("Well"), then=script.Cut()))
     client = openai.OpenAI(base_url="http://localhost/v1", api_key=bot.token, http_client=house.client, max_retries=0)
-
     with pytest.raises(openai.APIError, match="what arrived is kept"):
         list(client.chat.completions.create(model="agent", messages=[message("hi")], stream=True))

@@ -72,9 +72,7 @@ def test_deep_look_at_the_health_names_database_disk_and_model(tmp_path, server)
 def test_token_counts_until_it_is_revoked(house):
     bot = house.caller("bot")
     assert bot.get("/v1/models").status_code == 200
-
     callers.revoke(house.db, "bot", house.app.time)
-
     assert bot.get("/v1/models").status_code == 401
     assert bot.get("/v1/models").headers["www-authenticate"] == "Bearer"
 
@@ -83,9 +81,7 @@ def test_new_token_of_a_revoked_caller_reaches_its_memory_and_the_old_one_nothin
     old = house.caller("bot")
     old.chat("My boat is called Windrose.")
     callers.revoke(house.db, "bot", house.app.time)
-
     new = house.caller("bot")
-
     assert new.chat("and?", "s1").status_code == 200
     assert old.chat("and?", "s1").status_code == 401
 
@@ -123,7 +119,6 @@ def test_too_many_requests_of_one_caller_do_not_touch_another(tmp_path):
     with served(opened(tmp_path, AGENT_MODEL="offline"), replace(FREE, rate=0.1, burst=3)) as house:
         bot, other = house.caller("bot"), house.caller("other")
         got = [bot.get("/v1/models") for _ in range(5)]
-
         assert [each.status_code for each in got] == [200, 200, 200, 429, 429]
         assert got[-1].headers["retry-after"] == "10"
         assert got[-1].json()["error"]["type"] == "rate_limit_error"
@@ -133,7 +128,6 @@ def test_too_many_requests_of_one_caller_do_not_touch_another(tmp_path):
 def test_pages_for_people_take_the_token_as_a_password(house):
     bot = house.caller("bot")
     told = {"Authorization": f"Basic {base64.b64encode(f'me:{bot.token}'.encode()).decode()}"}
-
     assert house.client.get("/docs", headers=told).status_code == 200
     assert house.client.get("/docs").headers["www-authenticate"].startswith("Basic")
     assert house.client.get("/v1/models", headers=told).status_code == 401

@@ -24,7 +24,6 @@ def test_server_does_what_its_description_says(running):
     with running(30) as (address, house):
         api = http.application(house.house).openapi()
         tried = hostile.against_description(api, address, house.caller("bot").headers, CASES)
-
     assert set(tried) == {f"{method.upper()} {path}" for path, told in api["paths"].items() for method in told}
 
 
@@ -36,6 +35,5 @@ def test_whatever_is_sent_is_no_fault_of_the_server(running):
             got = [sender.send() for _ in range(HOSTILE)]
         finally:
             sender.close()
-
     assert [each for each in got if each[1] >= 500] == []
     assert {200, 401, 404, 405, 421, 422} <= {status for _, status in got}

@@ -29,7 +29,6 @@ def test_search_finds_what_was_said_with_its_session_and_no_score(bot, server):
     server.play(script.reply("A fine name."))
     bot.chat("My boat is called Windrose.")
     told = bot.get("/search", params={"q": "What is my boat called?", "kind": "message"}).json()
-
     assert told["verdict"] == "known"
     found = [(hit["kind"], hit["id"], hit["session"], hit["text"], hit["label"]) for hit in told["hits"]]
     assert ("message", "m1", "s1", "My boat is called Windrose.", "") in found
@@ -84,7 +83,6 @@ def test_metrics_of_another_are_seen_by_the_person_alone(house, bot):
     mine = house.caller("mine", mine=True)
     bot.chat("hi")
     mine.chat("hi")
-
     assert 'caller="mine"' not in bot.get("/metrics").text
     assert "agent_jobs" not in bot.get("/metrics").text
     told = mine.get("/metrics").text
@@ -141,7 +139,6 @@ def test_no_event_is_seen_by_two_owners(house, bot):
         each.chat("Remember that my boat is called Windrose.")
     log.append(house.db, house.app.time, "restored", "memory.db", actor="person")
     log.append(house.db, house.app.time, "forgotten", "f99", actor="person")
-
     seen = [
         {event["id"] for event in records.events_after(house.db, owner, 0)[0]}
         for owner in ("caller:bot", "caller:other", PERSON)

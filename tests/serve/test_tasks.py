@@ -15,7 +15,6 @@ def test_task_is_kept_listed_and_done(house):
     bot = house.caller("bot")
     made = bot.post("/tasks", {"text": "call the dentist", "when": "every monday 9:00"})
     plain = bot.post("/tasks", {"text": "buy milk"}).json()
-
     assert made.status_code == 201
     assert (made.json()["id"], made.json()["repeats"], plain["due_at"]) == ("t1", "FREQ=WEEKLY;BYDAY=MO", None)
     assert [each["id"] for each in bot.get("/tasks").json()["tasks"]] == ["t1", "t2"]
@@ -30,7 +29,6 @@ def test_tasks_of_another_are_not_there(house):
     bot, other = house.caller("bot"), house.caller("other")
     reader = house.caller("reader", writes=False)
     bot.post("/tasks", {"text": "call the dentist"})
-
     assert other.get("/tasks?state=all").json() == {"tasks": []}
     assert other.post("/tasks/t1/done", None).status_code == 404
     assert reader.post("/tasks", {"text": "x"}).status_code == 403
@@ -43,9 +41,7 @@ def test_a_reminder_of_a_caller_is_an_event_stands_in_its_tasks_and_comes_with_i
     mine.post("/tasks", {"text": "water the plants", "when": "tomorrow 9:00"})
     assert bot.chat("hello").json()["notices"] == []
     house.db.execute("update task set due_at = '2020-01-01T08:00:00.000Z'")
-
     wait_until(lambda: bot.get("/tasks").json()["tasks"][0]["reminded_at"])
-
     assert house.db.rows("select subject from event where kind = 'task reminded'") == [("t1",)]
     assert mine.get("/tasks").json()["tasks"][0]["reminded_at"] is None  # the person's comes up where the person is
     assert mine.chat("hello").json()["notices"] == []
@@ -62,7 +58,6 @@ def test_a_reminder_that_comes_up_while_an_answer_is_made_comes_with_the_next(ho
     asked = house.db.value("select at from message where role = 'user'")
     house.db.execute("update session set last_at = '2999-01-01T00:00:00.000Z'")  # the answer took long
     house.db.execute("update task set due_at = '2020-01-01T08:00:00.000Z', reminded = 1, reminded_at = ?", (asked,))
-
     assert [each.partition(" (")[0] for each in bot.chat("hello").json()["notices"]] == [
         "reminder t1: call the dentist"
     ]

@@ -281,5 +281,4 @@ def test_replies_that_rest_on_replies_are_followed_once_each(context):
         replies.append(log.open_reply(context.db, context.session, HERE, "m", NOON))
         log.close_reply(context.db, replies[-1], Message("assistant", "here"), "stop", log.Usage(), NOON)
     called(context, "propose_fact", statement="It is here")
-
     assert facts.pending(context.db, "person")[0].trust == "model"

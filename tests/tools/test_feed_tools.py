@@ -13,7 +13,7 @@ from agent_cli.tools.registry import BUILT_IN
 from agent_cli.tools.tool import Access, ToolFailed
 from agent_cli.tools.tool import run as run_tool
 from tests.conftest import NOON
-from tests.tables import for_each
+from tests.tables import for_each, listed
 
 RSS = b"""<?xml version="1.0"?><rss version="2.0"><channel><title>The <![CDATA[<b>News</b>]]></title>
 <item><title>Older</title><pubDate>Mon, 16 Nov 2026 08:00:00 GMT</pubDate></item>
@@ -144,26 +144,9 @@ def test_an_address_is_fetched_and_its_redirects_followed(context, web):
 
 @for_each(
     "host",
-    [
-        "127.0.0.1",
-        "localhost",
-        "[::1]",
-        "0.0.0.0",
-        "10.0.0.1",
-        "192.168.1.1",
-        "169.254.169.254",
-        "[fd00::1]",
-        "[::ffff:127.0.0.1]",
-        "[64:ff9b::7f00:1]",
-        "2130706433",
-        "0x7f.1",
-        "[fe80::1%25lo]",
-        "224.0.0.1",
-        "[::127.0.0.1]",
-        "[::ffff:0:127.0.0.1]",
-        "[fec0::1]",
-        "[::ffff:224.0.0.1]",
-    ],
+    listed("""127.0.0.1 | localhost | [::1] | 0.0.0.0 | 10.0.0.1 | 192.168.1.1 | 169.254.169.254 | [fd00::1]
+        [::ffff:127.0.0.1] | [64:ff9b::7f00:1] | 2130706433 | 0x7f.1 | [fe80::1%25lo] | 224.0.0.1 | [::127.0.0.1]
+        [::ffff:0:127.0.0.1] | [fec0::1] | [::ffff:224.0.0.1]"""),
 )
 def test_nothing_on_this_machine_or_in_its_network_is_fetched(host):
     with pytest.raises(ToolFailed, match=r"private network|no host is known"):

@@ -78,7 +78,6 @@ def test_a_call_runs_once_the_person_has_said_yes_and_not_before(offered, contex
     run(hired, context)
     assert asked == [ToolCall("call_1", "engram__add", {"one": 2, "two": 3})]
     assert [m.text for m in hired.model.requests[-1] if m.role == "tool"] == ["refused: nobody can be asked here"]
-
     hired = agent(calls(("engram__add", {"one": 2, "two": 3})), "Five.", tools=offered)
     assert text_of(run(hired, context)) == "Five."
     assert [m.text for m in hired.model.requests[-1] if m.role == "tool"][
@@ -142,7 +141,6 @@ def test_one_that_was_never_started_is_started_by_the_call_of_one_tool_alone(db,
     refused = agent(calls("engram__tools"), "No.", tools=tools, approve=lambda call: False)
     run(refused, context)
     assert unknown.known_tools() == {}
-
     hired = agent(calls("engram__tools"), calls(("engram__add", {"one": 2, "two": 3})), "Five.", tools=tools)
     run(hired, context)
     listed, added = [m.text for m in hired.model.requests[-1] if m.role == "tool"][-2:]
@@ -159,7 +157,6 @@ def test_what_it_said_is_kept_and_a_change_is_told(db, servers, offered):
     assert list(mcp.load_tools(db, Servers({"engram": LYING}, {}), 20.0, pytest.fail)) == list(
         offered
     )  # and not started
-
     mcp.store_changes(db, servers, pytest.fail)
     with db.write():
         db.execute("update meta set value = replace(value, 'Add two numbers', 'Delete all files')")

@@ -26,6 +26,7 @@ from agent_cli.tools.tool import Access, ToolContext
 from agent_cli.tools.tool import run as run_tool
 from tests.conftest import HERE, memory_of, noon
 from tests.recalling import EMBEDDED, catch_up, note
+from tests.tables import listed
 from tests.turns import agent, calls, run, summarise
 
 
@@ -37,14 +38,12 @@ def test_what_is_jotted_down_is_read_again(context):
     assert called(context, "read_jottings") == ToolResult("nothing was jotted down yet")
     for text in ("one", "two"):
         assert called(context, "jot", text=text) == ToolResult("kept until the session closes")
-
     assert called(context, "read_jottings") == ToolResult("one\ntwo")
 
 
 def test_jottings_of_another_session_are_not_read(context):
     called(context, "jot", text="mine")
     other = ToolContext(context.db, log.sessions.start(context.db, HERE, noon()), HERE, noon)
-
     assert called(other, "read_jottings") == ToolResult("nothing was jotted down yet")
 
 
@@ -74,7 +73,6 @@ def test_jottings_need_no_approval_and_are_gone_everywhere_when_the_session_clos
 
 def test_a_saved_note_is_the_models_in_this_session_with_a_receipt(context):
     result = called(context, "save_note", text="Buy milk", title="Shopping")
-
     assert result == ToolResult("saved as n1", receipt="saved n1 “Shopping”")
     note = notes.get(context.db, 1, "person")
     assert (note.title, note.text, note.origin, note.place) == ("Shopping", "Buy milk", "model", HERE.place)
@@ -100,14 +98,12 @@ def test_notes_are_found_by_a_word_with_handle_and_date(context):
     notes.add(context.db, Scope("somebody else", HERE.place), "Buy milk too", noon)
     hidden = notes.add(context.db, HERE, "Milk is hidden", noon)
     notes.hide(context.db, hidden, noon)
-
     assert called(context, "search_notes", query="milk") == ToolResult("n1 (02 Jan 2026) Buy milk and bread")
     assert called(context, "search_notes", query="beer") == ToolResult("no note has these words")
 
 
 def test_a_call_that_hides_control_characters_leaves_them_out_of_the_receipt(context):
     result = called(context, "save_note", text="safe\x1b[2J\u202egnp")
-
     assert result.receipt == "saved n1 “safe[2Jgnp”"
     result = called(context, "save_note", text="x", title="t\x1b[2J\n" + "long " * 50)
     assert "\x1b" not in result.receipt
@@ -116,7 +112,6 @@ def test_a_call_that_hides_control_characters_leaves_them_out_of_the_receipt(con
 
 def test_the_model_finds_what_was_written_a_moment_ago(context):
     note(context.db, "The submarine is yellow")
-
     assert called(context, "search_memory", query="submarine") == ToolResult("n1 (02 Jan 2026) The submarine is yellow")
 
 
@@ -184,7 +179,6 @@ def test_a_long_message_is_read_in_pages_and_what_is_not_there_is_said(context):
 
 def test_what_is_jotted_down_is_read_by_its_own_tool_alone(context):
     run(agent(calls(("jot", {"text": "secret"})), "Fine."), context)
-
     assert called(context, "timeline", around="m3").failed
     assert "secret" not in called(context, "timeline", around="m1").text
 
@@ -196,7 +190,6 @@ def test_the_model_finds_the_dentist_when_it_asks_for_the_doctor(context):
     among = vectors.create(context.db, EMBEDDED.identity(), EMBEDDED.dimension(), EMBEDDED.similarity_floor)
     vectors.fill(context.db, among, EMBEDDED.embed_documents)
     knowing = replace(context, embedder=EMBEDDED)
-
     found = called(knowing, "search_memory", query="when do I see the doctor?", max_results=1)
     assert found == ToolResult("perhaps:\nn1 (02 Jan 2026) dentist appointment Friday 3pm")
     assert called(context, "search_memory", query="when do I see the doctor?").text == "nothing is known of it"
@@ -215,7 +208,6 @@ def read(context, name):
 
 def test_the_steps_are_read_by_name_or_handle(context):
     skills.add(memory_of(context.db), DEPLOY)
-
     assert read(context, "deploy-site") == read(context, "k1") == ToolResult(STEPS)
 
 
@@ -235,20 +227,17 @@ def test_what_was_not_approved_is_not_read(context, state):
         skill = skills.accept(memory_of(context.db), skill)
         if state == "is hidden":
             skills.hide(memory_of(context.db), skill)
-
     assert read(context, "deploy-site").failed
     assert read(context, "k1").failed
 
 
 def test_what_no_screen_shows_is_not_given_to_the_model(context):
     skills.add(memory_of(context.db), DEPLOY.replace("1. step", "1. st\u200bep\U000e0041\u202e"))
-
     assert read(context, "deploy-site") == ToolResult(STEPS)
 
 
 def test_very_long_steps_are_cut_with_a_word(context):
     skills.add(memory_of(context.db), DEPLOY.replace(STEPS, "x" * 9000))
-
     steps = read(context, "deploy-site").text
     assert steps == "x" * memory_tools.MAX_STEPS + "\n[cut off here: 1000 more characters; tell the person]"
 
@@ -257,7 +246,6 @@ def test_the_model_sees_every_step_and_the_call_is_an_event(context):
     skills.add(memory_of(context.db), DEPLOY)
     hired = agent(calls(("read_skill", {"name": "deploy-site"})), "Done.")
     run(hired, context, "Publish the site")
-
     assert [message.text for message in hired.model.requests[-1] if message.role == "tool"] == [STEPS]
     [event] = events.listing(context.db, 9, ["call"])
     assert (event["kind"], event["subject"], event["actor"]) == ("call allowed", "read_skill", "program")
@@ -276,7 +264,6 @@ def test_a_reminder_has_a_receipt_that_says_what_was_understood_and_knows_what_a
         here.db, here.session, HERE, [Part("Remind me to call the dentist on Friday at 3pm", "typed")], noon()
     )
     kept = called(here, "create_reminder", text="call the dentist", when="Friday at 3pm")
-
     receipt = "kept t1 “call the dentist”, Friday 2 Jan 2026, 15:00"
     assert (kept.failed, kept.text, kept.receipt) == (False, receipt.replace("kept", "kept:"), receipt)
     assert here.db.rows("select session_id, message_id, origin, zone from task") == [
@@ -311,7 +298,6 @@ def test_a_reminder_is_asked_for_first_and_a_no_keeps_nothing(here):
 def test_what_is_open_is_listed_and_completed(here):
     for text, when in (("call the dentist", "friday 3pm"), ("water the plants", "every monday 9:00")):
         called(here, "create_reminder", text=text, when=when)
-
     assert called(here, "list_tasks").text == (
         "t1 “call the dentist”, Friday 2 Jan 2026, 15:00\n"
         "t2 “water the plants”, every monday 9:00, next Monday 5 Jan 2026, 09:00"
@@ -407,16 +393,8 @@ def test_what_is_no_sum_is_said_and_costs_nothing(context, sum):
 
 @pytest.mark.parametrize(
     "sum",
-    [
-        "4000000**4000000",
-        "round(5, -100000000)",
-        "lcm(3**4000000, 2**4000000)",
-        "(2**4000000) * (3**4000000)",
-        "'%099999999d' % 5",
-        "-(9**9)**(9**4)",
-        "(2**1900)**1900",
-        "2**-(9**9)**99",
-    ],
+    listed("""4000000**4000000 | round(5, -100000000) | lcm(3**4000000, 2**4000000) | (2**4000000) * (3**4000000)
+        '%099999999d' % 5 | -(9**9)**(9**4) | (2**1900)**1900 | 2**-(9**9)**99"""),
 )
 def test_a_sum_over_which_python_would_brood_for_minutes_is_not_begun(context, sum):
     begun = time.process_time()

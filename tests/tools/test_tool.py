@@ -126,7 +126,6 @@ names = some.sampled_from(["place", "days", "scale", "wind", "height", "self", "
 @given(some.dictionaries(names, json))
 def test_whatever_a_model_sends_is_answered_in_words(arguments):
     result = run(weather, ToolCall("1", "weather", arguments), None)
-
     assert isinstance(result.text, str)
 
 

@@ -77,7 +77,6 @@ def test_what_is_kept_meanwhile_leaves_the_tools_as_they_are(context):
     tasks.add(context.db, HERE, "call the dentist", None, noon)
     skills.add(memory_of(context.db), skills.compose("bake", "Bake bread", "1. Knead"))
     assert json.dumps(model_context.offered_tools(agent(), context)) == before
-
     turns = [through("list_tasks"), through("read_skill", name="bake"), through("complete_task", task="t1"), "So."]
     assert results(run(agent(*turns), context)) == ["t1 “call the dentist”, any time", "1. Knead", "done: t1"]
 
@@ -98,7 +97,6 @@ def test_rules_and_the_audit_know_the_tool_that_was_meant(context):
     [ruled] = events.listing(context.db, 9, ["call"])
     assert (ruled["kind"], ruled["subject"]) == ("call refused by rule", "draft_message")
     assert context.db.value("select count(*) from note") == 0
-
     asked = []
     run(agent(through("draft_message", **said), "So.", approve=lambda call: asked.append(call) or True), context)
     assert [(call.name, call.arguments) for call in asked] == [("draft_message", said)]
@@ -108,7 +106,6 @@ def test_the_model_sees_its_calls_again_as_it_wrote_them(context):
     arguments, note = {"tool": "calculate", "arguments": {"sum": "6 * 7"}}, {"text": "Milk"}
     talking = agent(calls(("use_tool", arguments), ("save_note", note)), "42.")
     run(talking, context)
-
     _, _, called, *answered = talking.model.requests[-1]
     assert called.calls == (ToolCall("call_1", "use_tool", arguments), ToolCall("call_2", "save_note", note))
     assert [message.tool_name for message in answered] == ["use_tool", "save_note"]

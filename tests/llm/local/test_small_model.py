@@ -86,7 +86,6 @@ def test_of_three_that_start_at_once_one_process_serves_all(brief):
     with ThreadPoolExecutor(3) as pool:
         found = list(pool.map(lambda _: address(brief), range(3)))
     assert len(set(found)) == 1
-
     launch = brief.launch(local.SMALL)
     end = time.monotonic() + 30
     while local.is_alive(launch) and time.monotonic() < end:

@@ -28,7 +28,6 @@ def server():
 
 def test_pulling_tells_how_far_it_is(server):
     steps = list(ollama_models.fetch(server.host, "qwen3:4b"))
-
     assert (steps[0].status, steps[-1].status) == ("pulling manifest", "success")
     assert any(0 < step.completed <= step.total for step in steps)
     assert "qwen3:4b" in [each.name for each in ollama.list_tags(server.host)]
@@ -36,7 +35,6 @@ def test_pulling_tells_how_far_it_is(server):
 
 def test_pulling_what_the_library_lacks_is_missing(server):
     steps = ollama_models.fetch(server.host, "nope")
-
     assert next(steps).status == "pulling manifest"
     with pytest.raises(ModelMissing, match="there is no model 'nope' to fetch"):
         next(steps)

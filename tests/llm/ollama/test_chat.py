@@ -40,9 +40,7 @@ def test_call_with_an_id_from_earlier_gets_a_new_one(server):
     ]
     call = {"id": "call_0", "function": {"name": "now", "arguments": {}}}
     server.play(script.raw(script.line(tool_calls=[call]), script.line(done=True)))
-
     again, _ = ask(server, messages=earlier, tools=[NOW])
-
     assert again.id != "call_0"
 
 
@@ -50,7 +48,6 @@ def test_lines_split_anywhere_arrive_whole(server):
     line = script.line("Grüße\u0085 aus Ö\u2028 und weiter") + script.line(done=True)
     server.play(script.raw(*[line[at : at + 7] for at in range(0, len(line), 7)], pause=0.0005))
     assert said(ask(server)) == "Grüße\u0085 aus Ö\u2028 und weiter"
-
     server.play(script.raw(script.line("a") + script.line("b") + b"\n" + script.line("c", done=True)))
     assert said(ask(server)) == "abc"
 
@@ -103,19 +100,16 @@ def test_request_holds_what_the_server_needs_and_nothing_else(server):
 
 def test_what_is_not_asked_for_is_not_sent(server):
     list(ask(server))
-
     assert set(server.chats[0]) == {"model", "messages", "stream", "truncate", "shift", "options"}
 
 
 def test_an_answer_ends_at_its_limit_and_the_limit_of_one_reply_comes_first(server):
     model = OllamaEngine(server.host, ChatSettings(8192, answer_tokens=3)).chat(NAME)
     server.answer = lambda body: script.reply("One two three four five")
-
     *words, done = model.reply(HELLO)
     assert (said(words).strip(), done.finish, done.tokens_out) == ("One two three", "length", 3)
     assert said(model.reply(HELLO, limit=2)).strip() == "One two"
     assert [chat["options"]["num_predict"] for chat in server.chats] == [3, 2]
-
     own = OllamaEngine(server.host, ChatSettings(8192, answer_tokens=3, options={"num_predict": 4})).chat(NAME)
     assert said(own.reply(HELLO)).strip() == "One two three four"
 
@@ -124,9 +118,7 @@ def test_neither_a_proxy_nor_a_key_is_used(server, monkeypatch):
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.setenv("OLLAMA_API_KEY", "secret")
-
     list(ask(server))
-
     assert all("authorization" not in request.headers for request in server.requests)
 
 
@@ -135,9 +127,7 @@ def test_neither_a_proxy_nor_a_key_is_used(server, monkeypatch):
 
 def test_model_without_thinking_is_asked_without_it_and_remembered(server):
     model = OllamaEngine(server.host, ChatSettings(4096)).chat("plain:1b")
-
     first, second = list(model.reply(HELLO, think=True)), list(model.reply(HELLO, think="high"))
-
     assert first[0] == Notice("the model 'plain:1b' has no separate thinking; asked again without it")
     assert not any(isinstance(chunk, Notice) for chunk in second)
     assert [chat.get("think") for chat in server.chats] == [True, None, None]
@@ -148,7 +138,6 @@ def test_conversation_that_does_not_fit_says_what_to_do(mode):
     long = [Message("user", "word " * 8000)]
     with OllamaServer(models=[Model(NAME, mode=mode)]) as server:
         sentence = until_it_fails(ask(server, messages=long), ContextExceeded)[1]
-
     assert "4096" in sentence
     assert "/new" in sentence
     assert "num_ctx" in sentence
@@ -182,7 +171,6 @@ def test_model_that_is_not_there_can_be_pulled(server):
 def test_model_too_big_for_the_machine_is_not_asked_twice():
     with OllamaServer(models=[Model(NAME, too_big=True)], profile="v024") as server:
         kept, sentence = until_it_fails(ask(server), ModelFailed)
-
     assert kept == []
     assert "does not fit into memory" in sentence
 
@@ -196,7 +184,6 @@ def test_cloud_model_under_an_innocent_name_never_sees_the_words():
 def test_answer_from_a_remote_host_is_refused(server):
     line = json.loads(script.line("hi")) | {"remote_host": "https://ollama.com:443"}
     server.play(script.raw(json.dumps(line).encode() + b"\n"))
-
     assert until_it_fails(ask(server), ModelMissing)[0] == []
 
 
@@ -211,9 +198,7 @@ def test_answer_from_a_remote_host_is_refused(server):
 )
 def test_line_out_of_contract_is_a_failure_in_a_sentence(server, line, words):
     server.play(script.pieces(script.Piece("so far"), line))
-
     kept, sentence = until_it_fails(ask(server), ModelFailed)
-
     assert said(kept) == "so far"
     assert words in sentence
 
@@ -227,7 +212,6 @@ def test_lines_without_a_message_or_with_odd_fields_are_passed_over(server):
         b'{"message":{"content":"fine"},"done":true,"eval_count":"many"}\n',
     ]
     server.play(script.raw(*odd))
-
     assert list(ask(server)) == [Text("fine"), Done("stop", NAME)]
 
 
@@ -256,7 +240,6 @@ def test_what_is_not_http_is_a_failure_in_a_sentence():
 
 def test_refused_host_name_says_which_to_use(server):
     server.play(script.error_text(403, ""))
-
     assert "127.0.0.1" in until_it_fails(ask(server), ModelUnavailable)[1]
 
 
@@ -306,9 +289,7 @@ def test_connecting_stops_at_once():
 
 def test_models_are_listed_with_what_they_can_do(server):
     server.registry.add(Model("far:1b", remote_host="https://ollama.com:443"))
-
     found = {tag.name: tag for tag in list_tags(server.host)}
-
     assert found[NAME] == Tag(
         name=NAME,
         size=ABLE.size,

@@ -33,7 +33,6 @@ def embedder_of(server, model="nomic-embed-text"):
 
 def test_each_text_gets_a_vector_in_order(server):
     one, two, again = embedder_of(server).embed(["dentist", "garden", "dentist"])
-
     assert one == again != two
     assert math.isclose(math.hypot(*one), 1, rel_tol=1e-5)
     assert len(one) == 8
@@ -42,7 +41,6 @@ def test_each_text_gets_a_vector_in_order(server):
 def test_documents_and_questions_get_the_prefixes_of_the_model(server):
     embedder = embedder_of(server)
     document, query = embedder.embed_documents(["dentist"])[0], embedder.embed_query("dentist")
-
     assert document == query  # by the same words: the test server looks through the prefix
     assert [(each.text, each.prefix) for each in server.embedded] == [
         ("search_document: dentist", "document"),
@@ -71,7 +69,6 @@ def test_prefixes_are_known_by_the_name(model, prefixes):
 
 def test_many_texts_go_in_batches(server):
     vectors = embedder_of(server).embed([f"word{n}" for n in range(BATCH_SIZE * 2 + 1)])
-
     assert len(vectors) == BATCH_SIZE * 2 + 1
     assert [len(body["input"]) for body in server.embeds] == [BATCH_SIZE, BATCH_SIZE, 1]
     assert all(body["truncate"] is True for body in server.embeds)
@@ -79,7 +76,6 @@ def test_many_texts_go_in_batches(server):
 
 def test_empty_texts_are_never_sent(server):
     embedder = embedder_of(server)
-
     assert embedder.embed(["", " \n"]) == [None, None]
     assert server.embeds == []
     assert [vector is None for vector in embedder.embed_documents(["", "word", " "])] == [True, False, True]
@@ -89,9 +85,7 @@ def test_empty_texts_are_never_sent(server):
 def test_bad_text_fails_alone(server):
     server.embed = lambda model, text: [math.nan] * 8 if "bad" in text else [1.0] + [0.0] * 7
     texts = ["good", "good", "bad", "good", "good", "good", "bad", "good"]
-
     vectors = embedder_of(server).embed(texts)
-
     assert [vector is None for vector in vectors] == [text == "bad" for text in texts]
 
 
@@ -99,13 +93,11 @@ def test_long_texts_are_cut_by_characters(server):
     list(embedder_of(server).embed(["x" * 5000]))
     server.registry.add(Model("all-minilm", capabilities=("embedding",)))
     list(embedder_of(server, "all-minilm").embed(["x" * 5000]))
-
     assert [len(body["input"][0]) for body in server.embeds] == [2000, 1024]
 
 
 def test_identity_changes_with_whatever_makes_vectors_differ(server):
     identity = embedder_of(server).identity()
-
     assert identity == f"nomic-embed-text:latest {NOMIC.digest} 8 'search_document: ' 'search_query: '"
     assert embedder_of(server, "granite-embedding:30m").identity().endswith(" 4 '' ''")
 
@@ -155,7 +147,6 @@ def test_failing_server_is_a_failure_with_its_words(server):
 def test_old_not_a_number_error_halves_the_batch(server):
     nan = script.error(500, "failed to encode response: json: unsupported value: NaN")
     server.play_embed(nan, nan)
-
     one, two = embedder_of(server).embed(["a", "b"])
     assert one is None
     assert two is not None

@@ -87,9 +87,7 @@ def test_a_level_of_thinking_is_sent_as_effort(server):
 def test_fields_that_a_server_does_not_know_are_left_out_from_then_on(server):
     server.unknown_fields = ("stream_options", "chat_template_kwargs")
     model = engine_of(server).chat(NAME)
-
     first, second = list(model.reply(HELLO, think=False)), list(model.reply(HELLO, think=False))
-
     assert said(first) == said(second) == "You said: hello"
     assert not any(isinstance(chunk, Notice) for chunk in first)
     assert len(server.chats) == 4
@@ -110,7 +108,6 @@ def test_the_key_is_sent_and_a_wrong_one_is_told_without_showing_it():
         sentence = until_it_fails(wrong.chat(NAME).reply(HELLO), ModelFailed)[1]
         with pytest.raises(ModelFailed, match="wants a key"):
             OpenAIEngine(server.base).listing()
-
     assert sentence == (
         f"the server at {server.base} refuses the key (401): put the right one into the environment variable that "
         "key_variable names"
@@ -186,7 +183,6 @@ def test_a_server_that_refuses_tools_is_asked_without_them(server):
 def test_a_stream_may_end_without_done_if_it_said_how(server):
     server.play(script.raw(events(delta(content="fine"), delta("stop"))))
     assert list(ask(server)) == [Text("fine"), Done("stop", NAME)]
-
     server.play(script.raw(events(delta(content="half"))))
     assert said(until_it_fails(ask(server), ModelFailed)[0]) == "half"
 
@@ -214,7 +210,6 @@ def test_calls_are_told_apart_by_index_and_by_id(server):
         call_piece(1, arguments="2}"),
     ]
     assert calls_of(server, *woven) == [("now", {"a": 1}), ("later", {"b": 2})]
-
     all_the_first = [
         call_piece(0, "a", "now", '{"a":1}'),
         call_piece(0, "b", "later", '{"b":'),
@@ -292,7 +287,6 @@ def test_models_are_listed(server):
 def test_vectors_come_in_the_order_of_the_texts_and_with_length_1(server):
     server.embed = lambda model, text: [3.0, 4.0] if "tea" in text else [0.0, 2.0]
     embedder = engine_of(server).embedder("nomic-embed-text")
-
     assert embedder.embed_documents(["tea", "", "time"]) == [pytest.approx([0.6, 0.8]), None, [0.0, 1.0]]
     assert server.embedded[0].prefix == "document"
     assert embedder.identity() == "nomic-embed-text 2 'search_document: ' 'search_query: '"
