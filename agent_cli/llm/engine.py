@@ -482,7 +482,15 @@ def as_error(fault: ServerFault, model: str, address: Address, num_ctx: int = 0)
         case "no chat":
             return ModelMissing(f"the model {model!r} cannot chat", "choose another with --model")
         case "context":
-            return _context_exceeded(fault, num_ctx)
+            context = fault.context or num_ctx
+            if fault.needed and context:
+                size = f"{fault.needed} tokens, and the model's context holds {context}"
+            else:
+                size = f"more than the {f'{context} ' if context else ''}tokens that the model's context holds"
+            return ContextExceeded(
+                f"the conversation does not fit: it has {size}; ask something shorter, begin a new session with /new, "
+                "or raise num_ctx in the settings"
+            )
         case "wrong path":
             return http.wrong_server(address, message)
         case "host refused":
@@ -493,15 +501,3 @@ def as_error(fault: ServerFault, model: str, address: Address, num_ctx: int = 0)
     stopped = "the model server stopped: {message}; what arrived is kept"
     failed = stopped if fault.status == 200 else "the model server failed: {message}"
     return ModelFailed(_FAILURES.get(fault.kind, failed).format(model=model, message=message))
-
-
-def _context_exceeded(fault: ServerFault, num_ctx: int) -> ContextExceeded:
-    context = fault.context or num_ctx
-    if fault.needed and context:
-        size = f"{fault.needed} tokens, and the model's context holds {context}"
-    else:
-        size = f"more than the {f'{context} ' if context else ''}tokens that the model's context holds"
-    return ContextExceeded(
-        f"the conversation does not fit: it has {size}; ask something shorter, begin a new session with /new, "
-        "or raise num_ctx in the settings"
-    )

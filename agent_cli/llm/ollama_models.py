@@ -15,7 +15,7 @@ from importlib.util import find_spec, module_from_spec
 from typing import Any
 
 from agent_cli import text
-from agent_cli.errors import AgentError, Cancelled, ModelFailed, ModelMissing, ModelUnavailable
+from agent_cli.errors import Cancelled, ModelFailed, ModelMissing, ModelUnavailable
 from agent_cli.llm import engine, http
 from agent_cli.llm.model import Cancel
 from agent_cli.values import frozen
@@ -135,7 +135,10 @@ def _pull(server: http.Address, name: str, cancel: Cancel) -> Iterator[Any]:
                 status = step.status or ""
                 yield step
     except ResponseError as error:
-        raise _translate(error, name, server) from error
+        fault = http.as_fault(error.error, error.status_code if error.status_code > 0 else 200)
+        if "file does not exist" in fault.message:
+            raise ModelMissing(f"there is no model {name!r} to fetch: see https://ollama.com/library") from error
+        raise engine.as_error(fault, name, server) from error
     except (httpx.ConnectError, httpx.ConnectTimeout) as error:
         cancel.check()
         raise http.unavailable(server, "no connection") from error
@@ -149,13 +152,6 @@ def _pull(server: http.Address, name: str, cancel: Cancel) -> Iterator[Any]:
         raise _Interrupted(
             f"the server stopped fetching {name!r} before it was complete: run the same command again to continue"
         )
-
-
-def _translate(error: Any, name: str, server: http.Address) -> AgentError:
-    fault = http.as_fault(error.error, error.status_code if error.status_code > 0 else 200)
-    if "file does not exist" in fault.message:
-        return ModelMissing(f"there is no model {name!r} to fetch: see https://ollama.com/library")
-    return engine.as_error(fault, name, server)
 
 
 class _Totals:

@@ -111,10 +111,16 @@ class Gate:
             with suppress(ValueError):
                 token = base64.b64decode(token.strip(), validate=True).decode("utf-8", "replace").partition(":")[2]
                 way = "bearer"
-        if way.lower() == "bearer" and token.strip():
-            caller = await self._state.read(partial(_admitted, token.strip(), self._state.app))
-            if caller:
-                return caller
+
+        def admitted(db: Database) -> Caller | None:
+            caller = callers.by_token(db, token.strip())
+            if caller and caller.writes:
+                with suppress(StoreError):  # a full disk or a long writer keeps nobody from reading
+                    callers.record_visit(db, caller, self._state.app.time)
+            return caller
+
+        if way.lower() == "bearer" and token.strip() and (caller := await self._state.read(admitted)):
+            return caller
         sentence = "a token is needed: `agent serve callers add NAME` makes one, sent as Authorization: Bearer TOKEN"
         raise Refused(
             401, "token", sentence, {"WWW-Authenticate": 'Basic realm="agent", charset="UTF-8"' if page else "Bearer"}
@@ -144,15 +150,6 @@ class Gate:
         except TimeoutError:
             sentence = f"the request did not arrive within {limits.read_seconds:g} s"
             raise Refused(408, "slow", sentence, closing) from None
-
-
-def _admitted(token: str, app: App, db: Database) -> Caller | None:
-    """The caller with this token; None where there is none."""
-    caller = callers.by_token(db, token)
-    if caller and caller.writes:
-        with suppress(StoreError):  # a full disk or a long writer keeps nobody from reading
-            callers.record_visit(db, caller, app.time)
-    return caller
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
