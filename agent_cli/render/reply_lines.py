@@ -48,8 +48,6 @@ _FIRST_WORDS = Pattern(
 def announced(text: str, display: Display, role: LineRole | None = None) -> str:
     """What the program says: the sign of its role (its own where none is given), and further lines below its first
     word; for a screen reader a word."""
-    if display.screen_reader:
-        return f"Program: {formatted(text, display)}"
     role, lines = role or styles.ROLES.get(type(text), styles.PROGRAM), formatted(text, display, 2).split("\n")
     if role is not styles.PROGRAM or "\n" in text:
         return with_sign(lines, display, role)

@@ -131,8 +131,7 @@ class Notices:
     def __init__(self, app: App):
         self._app = app
         self._waiting: frozenset[review.ProposalKey] | None = None
-        self._given_up = 0
-        self._failure_reported = False
+        self._given_up, self._failure_reported = 0, False
         self._version: object = None
 
     def news(self) -> list[str]:
@@ -141,12 +140,13 @@ class Notices:
         version = db.value("pragma data_version")
         if version == self._version:
             return []
-        self._version = version
         waiting, given_up = frozenset(review.pending(self._app.memory)), jobs.count_by_state(db).get("parked", 0)
-        before, self._waiting = self._waiting, waiting
-        failed, self._given_up = given_up - self._given_up, given_up
-        lines = [review.waiting_notice(sorted(waiting))] if before is not None and waiting - before else []
-        if before is not None and failed > 0 and not self._failure_reported:
+        before, failed = self._waiting, given_up > self._given_up
+        self._version, self._waiting, self._given_up = version, waiting, given_up
+        if before is None:
+            return []
+        lines = [review.waiting_notice(sorted(waiting))] if waiting - before else []
+        if failed and not self._failure_reported:
             self._failure_reported = True
             lines.append(Failure("some background work failed: /doctor says more"))
         return lines
