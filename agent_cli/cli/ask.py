@@ -17,23 +17,12 @@ from contextlib import closing as closed_after
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from typer import Exit
 
 from agent_cli import clock, terminal
-from agent_cli.agent import policy
-from agent_cli.agent.events import (
-    Event,
-    JsonObject,
-    Noticed,
-    TextArrived,
-    TextWasThinking,
-    ToolFinished,
-    ToolStarted,
-    Transcript,
-    TurnEnded,
-)
+from agent_cli.agent import events, policy
 from agent_cli.agent.loop import Question
 from agent_cli.app import background, models, turns, upkeep
 from agent_cli.app.app import App
@@ -225,7 +214,9 @@ def _resumed(app: App, chosen: sessions.Session, invocation: Invocation) -> Iter
         sessions.release(app.db, session)
 
 
-def _turn(app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[Part], session: int) -> Transcript:
+def _turn(
+    app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[Part], session: int
+) -> events.Transcript:
     cancel = Cancel()
     _stop_on_interrupt(cancel)
     too_late = f"no whole answer within {asked.timeout or 0:g} s; what arrived is kept (--timeout)"
@@ -233,8 +224,8 @@ def _turn(app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[P
         context, approve = turns.tool_context(app, app.db, session), _approver(invocation, asked, cancel)
         question = Question(context, parts, approve, cancel, instructions=asked.system)
         turn = turns.run(app, question, lambda: (_model(app, invocation), ""))
-        with closed_after(turn) as events:  # when the reader has gone, so that what arrived is kept as cut off
-            return _print_turn(events, invocation, asked, context)
+        with closed_after(turn):  # when the reader has gone, so that what arrived is kept as cut off
+            return _print_turn(turn, invocation, asked, context)
 
 
 @contextmanager
@@ -322,11 +313,13 @@ def _decision(call: ToolCall, invocation: Invocation) -> str:
     return key
 
 
-def _print_turn(events: Iterable[Event], invocation: Invocation, asked: AskOptions, context: ToolContext) -> Transcript:
+def _print_turn(
+    turn: Iterable[events.Event], invocation: Invocation, asked: AskOptions, context: ToolContext
+) -> events.Transcript:
     """Print a turn in the chosen form; with -x `_print_code` prints the code afterwards."""
-    transcript = Transcript(context)
+    transcript = events.Transcript(context)
     if asked.form == "events":
-        for event in events:
+        for event in turn:
             for each in transcript.take(event):
                 output.put_json_line(_without_notices(each))
     else:
@@ -336,7 +329,7 @@ def _print_turn(events: Iterable[Event], invocation: Invocation, asked: AskOptio
 
             writer = markdown.answer_writer(sys.stdout, invocation.display(render=asked.render))
         try:
-            for event in events:
+            for event in turn:
                 transcript.take(event)
                 _print_event(event, writer, invocation, asked.form, transcript)
         finally:
@@ -351,19 +344,19 @@ def _print_turn(events: Iterable[Event], invocation: Invocation, asked: AskOptio
 
 
 def _print_event(
-    event: Event, writer: "AnswerWriter", invocation: Invocation, form: AnswerForm, transcript: Transcript
+    event: events.Event, writer: "AnswerWriter", invocation: Invocation, form: AnswerForm, transcript: events.Transcript
 ) -> None:
     """Print the answer as it arrives or when it is whole, and everything else on standard error."""
     note = invocation.note
     match event:
-        case TextArrived(text) if form == "stream":
+        case events.TextArrived(text) if form == "stream":
             writer.write(text)
-        case TextWasThinking() if form == "stream":
+        case events.TextWasThinking() if form == "stream":
             writer.new_section()
             note("what was printed so far is the model's thinking, not its answer")
-        case ToolStarted():
+        case events.ToolStarted():
             writer.new_section()  # a question about the call begins a line
-        case ToolFinished(call, result):
+        case events.ToolFinished(call, result):
             writer.new_section()
             if result.receipt:
                 note(result.receipt)
@@ -373,9 +366,9 @@ def _print_event(
                 note(Failure(one_line(result.text, 200)))
             elif invocation.verbose:
                 note(f"{call.name}: {result.text[:200]}")
-        case Noticed(text):
+        case events.Noticed(text):
             note(text)
-        case TurnEnded():
+        case events.TurnEnded():
             if event.stopped_by:
                 writer.end()
                 note(Failure(f"the turn was ended: {event.stopped_by}"))
@@ -385,12 +378,12 @@ def _print_event(
                 writer.write(transcript.answer)
 
 
-def _without_notices(whole: JsonObject) -> JsonObject:
+def _without_notices(whole: dict[str, Any]) -> dict[str, Any]:
     """The JSON of a turn without its notices: these were printed, or are events of their own."""
     return {key: value for key, value in whole.items() if key != "notices"}
 
 
-def _print_code(transcript: Transcript) -> None:
+def _print_code(transcript: events.Transcript) -> None:
     """Print the last block of code. Raises AgentError when there is none, or when it was cut off.
 
     The code may be run unread, and half of a command is another command.
@@ -460,15 +453,15 @@ def _say(talk: "Conversation", words: str) -> None:
     _draw(talk.turn([Part(words, "typed")])(Cancel(), approve))
 
 
-def _draw(events: Iterator[Event]) -> None:
+def _draw(work: Iterator[events.Event]) -> None:
     writer = PlainWriter(sys.stdout)
-    for event in events:
+    for event in work:
         match event:
-            case TextArrived(text):
+            case events.TextArrived(text):
                 writer.write(text)
-            case ToolFinished(_, result) if result.receipt:
+            case events.ToolFinished(_, result) if result.receipt:
                 output.say(result.receipt)
-            case Noticed(text):
+            case events.Noticed(text):
                 writer.end()
                 output.say(text)
     writer.end()
