@@ -178,8 +178,6 @@ def test_a_closed_session_that_is_continued_is_closed_and_summarised_again(progr
         '{"id": "1", "messages": [{"id": "1", "role": "user", "content": "I like tea", "at": "2026-01-01T10:00:00Z"}]}'
     )
     program("sessions", "import", "-", stdin=line)
-
     program("ask", "-c", "and zebras")
-
     assert program.rows("select closed_at is not null from session") == [(1,)]
     assert program.rows("select kind, subject, state from job where kind = 'summary'") == [("summary", "s1", "ready")]

@@ -51,7 +51,6 @@ def test_what_was_said_in_one_folder_begins_a_session_in_another_unless_that_is_
     assert "The end of the previous session (s84, 19 March 2026):" in begin(lived)
     shown = lived("ask", "--dry-run", "--incognito", "and now?").json["messages"][1]["content"]
     assert "From memory" not in shown
-
     assert lived("config", "set", "carry", "here").code == 0
     assert carried(begin(lived)) == []
     assert "⟦ From memory" not in begin(lived)

@@ -35,7 +35,6 @@ def sent(server):
 def test_the_last_question_of_the_folder_is_continued_and_named(asks, program, server):
     assert asks("which tea is the mildest?")[0] == 0
     code, out, err = asks("-c", "and which the strongest?")
-
     assert (code, out) == (0, "Camomile.\n")
     assert err == "agent: continuing s1, just now: which tea is the mildest?\n"
     assert [words.partition("\n")[0] for words in sent(server)] == [
@@ -63,7 +62,6 @@ def test_a_later_question_is_continued_and_not_the_older_conversation(asks, prog
     program.env["AGENT_NOW"] = "2026-01-02T12:10:00+00:00"
     assert asks("which tea is the mildest?")[0] == 0
     program.env["AGENT_NOW"] = "2026-01-02T12:13:00+00:00"
-
     assert asks("-c", "and the strongest?")[2] == "agent: continuing s2, 3 minutes ago: which tea is the mildest?\n"
 
 
@@ -72,7 +70,6 @@ def test_with_nothing_to_continue_in_terminal_or_folder_it_says_so(asks, program
     nothing = "nothing was asked in this terminal or folder yet, so there is no session to continue: leave -c out"
     assert (code, out, err) == (2, "", f"agent: {nothing}\n")
     assert asks("--json", "-c", "and why?")[0] == 2
-
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     assert asks("which tea?", folder=elsewhere)[0] == 0
@@ -99,7 +96,6 @@ def test_a_side_question_is_not_what_is_continued(asks, program, terminal):
     chat = terminal().wait_prompt().enter("my boat is red").wait("Camomile.").wait_prompt()
     chat.enter("/btw what is a keel?").wait("that was a side question").wait_prompt().enter("/exit")
     assert chat.ended() == 0
-
     assert asks("-c", "and why?")[2].startswith("agent: continuing s1, ")
 
 

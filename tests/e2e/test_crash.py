@@ -51,7 +51,6 @@ def test_a_call_that_was_killed_is_answered_interrupted(talked, server, terminal
 
 def test_what_two_sessions_and_a_killed_runner_of_jobs_do_together_happens_once(tmp_path):
     outcome = crowd.run(tmp_path, 3, seed=1)
-
     assert outcome.wrong == []
     assert min(outcome.turns, outcome.kills, outcome.proposals) > 0, "nothing went on"
 

@@ -45,7 +45,6 @@ def test_the_model_chosen_at_the_prompt_answers_from_then_on(program, two, termi
     )
     assert shell.ended() == 0
     assert answering(program) == OLD.name
-
     shell = terminal("-m", NEW.name).wait_prompt().enter("hello").wait("Fine.").wait_prompt().enter("/exit")
     assert shell.ended() == 0
     assert answering(program) == OLD.name

@@ -80,7 +80,6 @@ def test_a_sync_that_is_killed_goes_on_and_ends_with_the_same_rows(program, tmp_
         (folder / f"{n}.txt").write_text(" ".join(f"w{chance.randrange(5000)}" for _ in range(150)))
     assert any(_killed(program, number) < FILES for number in range(9)), "no kill came while it went on"
     assert program("docs", "sync", "--json").code == 0
-
     undisturbed = {"AGENT_DB": str(tmp_path / "other.db")}
     assert program("docs", "add", "many", env=undisturbed).code == 0
     one, other = Database(program.db), Database(tmp_path / "other.db")

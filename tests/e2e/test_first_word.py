@@ -40,7 +40,6 @@ def test_learning_and_closing_read_only_what_is_new(talks, server, terminal):
         server.wait_until(lambda number=number: len(server.turns) >= 2 * number)  # it is learned from
         server.wait_until_idle()
     shell.enter("/close").wait("closed s1").wait_prompt()
-
     first, learned, *others = read(server)
     assert first > 500
     assert learned < 600  # the instruction
@@ -57,7 +56,6 @@ def test_a_conversation_that_goes_on_is_not_interrupted_by_other_prompts(talks, 
     shell.enter("we live in Graz").wait("Fine.", times=2).wait_prompt()
     shell.until(lambda: jobs(talks).get("learn") == "done", "the end of learning")
     assert jobs(talks)["summary"] == "ready"
-
     shell.enter("/exit")
     assert shell.ended() == 0
     talks("jobs", "run", "--until-idle")
@@ -71,10 +69,8 @@ def test_a_question_in_another_process_ends_a_background_request_at_once(talks, 
     server.play(script.held("So"))
     worker = talks.start("jobs", "run", "--until-idle")
     server.wait_until(lambda: server.counters.running == 1)
-
     assert talks("ask", "and where is a bakery?").out == "Fine.\n"  # the request behind it would have no end
     worker.communicate(timeout=30)
-
     assert server.counters.cancelled == 1
     assert talks.rows("select statement from fact") == [("I live in Graz",)]
     assert set(jobs(talks).values()) <= {"done", "ready"}
@@ -86,7 +82,6 @@ def test_running_jobs_until_idle_waits_for_a_job_that_another_process_runs(talks
     server.play(script.held("So", "it is.", answered))
     first = talks.start("jobs", "run", "--until-idle")
     server.wait_until(lambda: server.counters.running == 1)
-
     second = talks.start("jobs", "run", "--until-idle")
     with pytest.raises(subprocess.TimeoutExpired):
         second.wait(timeout=1.5)
@@ -135,7 +130,6 @@ def test_a_loop_is_ended_on_the_server_too_and_json_says_what_ended_a_turn(talks
     assert len(ran.json["answer"].split()) < 200
     assert ran.err == "agent: the turn was ended: the model repeated itself\n"
     server.wait_until(lambda: server.counters.cancelled == 1)
-
     server.answer = lambda body: script.reply(calls=[("timeline", {})])
     assert talks("ask", "--json", "And what else?").json["finish"] == "refused"
     server.answer = lambda body: script.reply("Enough.") if "no further call" in str(body) else again

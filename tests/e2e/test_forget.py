@@ -139,9 +139,7 @@ def test_the_receipt_as_json(program):
 def test_with_a_reader_the_receipt_says_so_and_a_second_call_finishes(program, reader, words):
     spread(program)
     end = reader()
-
     first = program("forget", "--topic", SECRET, "--yes")
-
     assert first.code == 8, first
     assert "another process is reading the database, so the journal cannot be emptied" in first.err
     assert "each start of the program finish this" in first.err
@@ -189,9 +187,7 @@ def test_a_backup_that_holds_it_is_named(program):
     db.execute("vacuum into ?", (str(backup),))
     db.execute("insert into meta values ('backups', ?)", (json.dumps([str(backup), str(program.home / "gone")]),))
     db.close()
-
     ran = program("forget", "n1", "--yes")
-
     assert ran.code == 8
     assert f"traces in the backup {backup}: delete it, or make a new one" in ran.err
     assert str(program.home / "gone") not in ran.err
@@ -255,9 +251,7 @@ def test_the_prompt_asks_before_it_erases(program, terminal):
 def test_a_short_fact_that_another_message_tells_is_not_said_to_be_gone(program):
     program("facts", "add", "I moved to Linz")
     program("ask", "remember this: I moved to Linz, didn't I?")
-
     ran = program("forget", "f1", "--yes")
-
     assert ran.code == 8
     assert "the same words stand in m1" in ran.err + ran.out
 
@@ -265,9 +259,7 @@ def test_a_short_fact_that_another_message_tells_is_not_said_to_be_gone(program)
 def test_what_the_offline_model_quoted_goes_with_the_fact(program):
     program("facts", "add", "I moved to Linz")
     assert "I moved to Linz" in program("ask", "where did I move").out
-
     ran = program("forget", "f1", "--yes")
-
     assert (ran.code, ran.err) == (0, "")
     assert program.rows("select role, text from message") == [("user", "where did I move"), ("assistant", "(erased)")]
     assert b"moved to linz" not in program.db.read_bytes().lower()
@@ -319,7 +311,6 @@ def test_who_has_only_the_file_cannot_guess_what_was_forgotten(program):
     (key,) = program.home.glob(".local/state/*/keys/*")
     assert hashlib.blake2b(b"i drink no coffee", key=key.read_bytes(), digest_size=16).hexdigest() in hashes
     assert "key" in program("doctor").out
-
     moved = program("notes", "list", env={"XDG_STATE_HOME": str(program.home / "new")})
     assert "so an import may bring that back; a new key was made" in moved.err
     assert program("notes", "list", env={"XDG_STATE_HOME": str(program.home / "new")}).err == ""

@@ -13,7 +13,6 @@ def test_the_check_is_repeated_after_the_backup_is_deleted(program):
     assert program("db", "backup", str(backup)).code == 0
     ran = program("forget", "n1", "--yes")
     assert (ran.code, f"in the backup {backup}: delete it" in ran.err) == (8, True)
-
     again = program("forget", "--verify")
     assert (again.code, f"1 trace in the backup {backup}: delete it" in again.err) == (8, True), again
     assert "bartholomew" not in "".join(value for (value,) in program.rows("select value from meta")).lower()
@@ -31,9 +30,7 @@ def test_the_receipt_is_as_sure_where_numpy_is_not_installed(program, tmp_path):
     program("notes", "add", "the safe opens with Bartholomew", env=bare)
     backup = program.home / "old.db"
     program("db", "backup", str(backup), env=bare)
-
     ran = program("forget", "n1", "--yes", env=bare)
-
     assert (ran.code, f"1 left (the backup {backup}" in ran.out) == (8, True), ran
 
 

@@ -30,7 +30,6 @@ def test_after_a_conversation_the_file_alone_holds_everything(program, terminal)
     screen = terminal("-m", "offline").wait_prompt()
     screen.enter("/note Buy milk").wait("n1").wait_prompt().enter("/exit")
     screen.ended()
-
     assert is_alone(program)
     assert copied(program) == ["Buy milk"]
 
@@ -46,7 +45,6 @@ def test_after_a_server_was_asked_to_end_the_file_alone_holds_everything(program
     program("notes", "add", "Buy milk")  # beside it
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=20)
-
     assert process.returncode == 143
     assert is_alone(program)
     assert copied(program) == ["Buy milk"]
@@ -58,7 +56,6 @@ def test_after_a_server_was_asked_to_end_the_file_alone_holds_everything(program
 def test_after_a_command_the_file_alone_holds_everything(program, command):
     program("notes", "add", "Buy milk")
     program(*command)
-
     assert is_alone(program)
     assert copied(program)[0] == "Buy milk"
 
@@ -66,7 +63,6 @@ def test_after_a_command_the_file_alone_holds_everything(program, command):
 def test_a_command_beside_an_open_conversation_leaves_what_it_wrote_in_the_file(program, terminal):
     screen = terminal("-m", "offline").wait_prompt()
     program("notes", "add", "Buy milk")
-
     assert copied(program) == ["Buy milk"]
     screen.enter("/exit")
     screen.ended()
@@ -90,7 +86,6 @@ def test_a_journal_of_the_file_itself_is_applied_after_a_crash(program):
     program("notes", "add", "mine")
     put_journal_of(program, program.db.rename(program.home / "was.db"), notes=2)
     shutil.copyfile(program.home / "was.db", program.db)
-
     assert program("notes", "list").out.count("other") == 3
 
 
@@ -112,7 +107,6 @@ def test_a_rollback_journal_of_the_file_itself_is_applied_after_a_crash(program)
     changing = put_rollback_journal_of(program, was)
     shutil.copyfile(was, program.db)  # as a crash leaves it
     changing.close()
-
     assert "mine" in program("notes", "list").out
     assert program("db", "check").code == 0
     assert Database(program.db, read_only=True).value("select count(*) from sqlite_schema where name = 'more'") == 0

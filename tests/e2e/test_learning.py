@@ -51,7 +51,6 @@ def test_what_is_said_in_conversation_is_proposed_and_nothing_is_accepted(talks,
     assert (read["tools"], read["messages"][:2]) == (asked["tools"], asked["messages"])
     assert [each["content"] for each in read["messages"][2:3]] == ["Fine."]
     assert "above, from “we live in Graz. What is a good bakery?” on" in read["messages"][3]["content"]
-
     talks("ask", "Where do I live?")
     assert "Graz" not in json.dumps(server.turns[-1]["messages"][0])
     assert "- f1," not in json.dumps(server.turns[-1])

@@ -28,14 +28,12 @@ def test_at_the_ends_of_time_a_command_works_or_says_why_not(program):
 @pytest.mark.parametrize("name", ["a" * 70 + ".example", "ä..b"])
 def test_a_name_that_no_host_can_have_is_refused(program, name):
     ran = program("serve", "--port", "0", "--host", name)
-
     assert ran.code == 2
     assert f"{name!r} is not an address of this machine" in ran.err.splitlines()[-1]
 
 
 def test_a_number_of_minutes_beyond_all_time_is_refused(program):
     ran = program("config", "set", "close_after", "1e308")
-
     assert ran.code == 2
     assert "must be at most 1000000000" in ran.err
     assert program("-m", "offline", "ask", "--timeout", "1e308", "hello").code == 2
@@ -56,7 +54,6 @@ def test_settings_that_no_person_writes_are_refused_at_once(program, text, why):
     file.parent.mkdir(parents=True)
     file.write_text(text)
     ran = program("notes", "list", timeout=20)
-
     assert (ran.code, ran.err.count("\n")) == (2, 1)
     assert why in ran.err
 
@@ -65,7 +62,6 @@ def test_settings_that_no_person_writes_are_refused_at_once(program, text, why):
 def test_a_value_that_is_nested_too_deeply_is_refused(program, command):
     program("notes", "add", "milk")
     ran = program(*command[:3], command[3].replace("{}", "") + "[" * 3000)
-
     assert (ran.code, ran.err.count("\n")) == (2, 1)
     assert "nested too deeply" in ran.err
     assert "nested too deeply" in program("notes", "list", env={"AGENT_RULES": "{a = " + "[" * 3000}).err
@@ -74,7 +70,6 @@ def test_a_value_that_is_nested_too_deeply_is_refused(program, command):
 def test_a_skill_that_is_nested_too_deeply_is_refused(program):
     (program.work / "SKILL.md").write_text(f"---\nname: a\ndescription: {'[' * 4000}\n---\nsteps\n")
     ran = program("skills", "import", "SKILL.md")
-
     assert ran.code == 1
     assert "the front matter of the skill cannot be read: it is nested too deeply\n" in ran.err
 
@@ -85,7 +80,6 @@ def test_millions_of_entries_that_cannot_be_read_are_counted_and_not_named(progr
         archive.writestr("conversations.json", f"[{'{},' * 3000}{{}}]")
     exported = program("import", "chatgpt", file)
     imported = program("facts", "import", "-", stdin="{}\n" * 3000)
-
     assert (exported.code, exported.err.count("\n")) == (1, 22)
     assert exported.err.splitlines()[-2:] == [
         "agent: the others are counted, but not listed",
@@ -98,7 +92,6 @@ def test_millions_of_entries_that_cannot_be_read_are_counted_and_not_named(progr
 def test_a_line_that_is_nested_too_deeply_is_left_out_of_an_import(program):
     nested = '{"statement": ' + "[" * 100_000 + "]" * 100_000 + "}"
     ran = program("facts", "import", "-", stdin=f'{nested}\n{{"statement": "The person grows medlars"}}\n')
-
     assert ran.err.startswith("agent: line 1 was skipped: it is nested too deeply\n")
     assert program.rows("select statement from fact") == [("The person grows medlars",)]
 
@@ -106,7 +99,6 @@ def test_a_line_that_is_nested_too_deeply_is_left_out_of_an_import(program):
 def test_a_database_in_a_folder_that_is_not_there_is_refused_and_no_folder_made(program):
     path = program.home / "nowhere" / "memory.db"
     ran = program("--db", path, "notes", "list")
-
     assert (ran.code, ran.err) == (
         6,
         f"agent: {path}: there is no folder {path.parent}; make it first, or name another file\n",
@@ -118,6 +110,5 @@ def test_a_file_of_a_newer_program_is_no_reason_to_restore_one(program):
     program("notes", "add", "milk")
     program.rows(f"pragma user_version = {schema.VERSION + 1}")
     ran = program("doctor")
-
     assert "a newer agent wrote this file" in ran.out
     assert "restore" not in ran.out

@@ -70,7 +70,6 @@ def test_following_goes_on_with_what_other_processes_write_and_ends_quietly(done
     following.send_signal(signal.SIGINT)
     assert following.communicate(timeout=30) == ("", "")
     assert following.returncode == 130
-
     with done.start("log", "--follow", "--json") as gone:
         gone.stdout.readline()
         gone.stdout.close()

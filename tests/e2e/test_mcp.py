@@ -49,7 +49,6 @@ def test_a_server_is_tried_listed_and_its_tool_refused_where_nobody_can_be_asked
     shutil.copytree(file.parent / ".local", engram.home / ".local", dirs_exist_ok=True)  # with the key of its hashes
     listed = engram("mcp", "list", "--json").json[0]
     assert {tool["name"]: tool["rule"] for tool in listed["tools"]}["engram__add"] == "ask"
-
     server.play(ADD, script.reply("I could not."))
     asked = engram("ask", "2 + 3?")
     refused = "agent: the model wanted to call engram__add; that needs your yes, so it was refused here\n"

@@ -48,7 +48,6 @@ def test_without_a_server_what_was_kept_is_said_and_no_model_is_missed(program, 
         terminal("-m", "offline").wait_prompt().enter("Remember that I live in Graz.").wait("/undo f1").wait_prompt()
     )
     assert "No model server answers" not in shell.text, "none was asked"
-
     shell.enter("Remember that I like tea. Where do I live?").wait("/undo f2").wait_prompt()
     assert "No model server answers" in shell.text
     shell.enter("thank you").wait("No model server answers.").wait_prompt()

@@ -71,7 +71,6 @@ def test_a_skill_waits_is_announced_and_in_effect_after_the_yes(talks, terminal)
     assert talks.rows(SKILLS) == [("deploy-site", "pending", "model", "typed", 1)]
     [row] = talks("facts", "review", "--json", "--session", "s1", stdin="y\n" * 99).json
     assert (row["kind"], row["id"], row["body"][-1], row["session"]) == ("skill", "k1", "+ 3. rsync", "s1")
-
     shell = terminal().wait("1 skill to review: /review").wait_prompt().enter("/review")
     keys(shell.wait("+ 3. rsync").wait("a model wrote it after s1")).type("o").wait("assistant: Fine.")
     keys(shell).type("y").wait("kept k1 deploy-site")

@@ -79,7 +79,6 @@ def test_the_model_searches_a_time_by_the_names_of_arguments_that_it_likes(lived
     ]
     server.play(*(script.reply(calls=[("search_memory", each)]) for each in calls), script.reply("There."))
     lived("ask", "What do you know?")
-
     month, week, wrong = [each["content"] for each in server.turns[-1]["messages"] if each["role"] == "tool"]
     assert [f"I wrote page {number} of chapter {number}" in month for number in range(8)] == 8 * [True]
     assert SAID[25] in month

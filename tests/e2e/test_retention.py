@@ -34,7 +34,6 @@ def messages(program):
 
 def test_off_by_default_it_says_so_and_how_to_switch_it_on(program):
     ran = program("retention")
-
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.splitlines()[:2] == [
         "off: nothing is removed, however old it is",
@@ -53,7 +52,6 @@ def test_off_by_default_it_says_so_and_how_to_switch_it_on(program):
 def test_switched_on_it_shows_what_is_kept_how_long_and_why(program):
     switch_on(program)
     assert program("retention", "pin", "s3", "y1") == Ran(0, "pinned s3\npinned y1\n", "")
-
     assert program("retention").out.splitlines() == [
         "messages               48 hours    100 there  92 would go  old but kept: 2 pinned",
         "summaries of sessions  30 days     43 there   10 would go  old but kept: 2 pinned",
@@ -79,10 +77,8 @@ def test_what_waits_for_a_job_says_where_to_look(program):
 
 def test_a_dry_run_lists_what_would_go_and_removes_nothing(program):
     switch_on(program)
-
     shown = program("retention", "--dry-run")
     told = program("retention", "--dry-run", "--json").json
-
     assert "s1     2026-02-01  2 messages" in shown.out.splitlines()
     assert "y2     2026-02-01  1 day" in shown.out.splitlines()
     assert told["on"] is True
@@ -94,11 +90,9 @@ def test_a_dry_run_lists_what_would_go_and_removes_nothing(program):
 
 def test_it_is_done_after_a_typed_yes(program, terminal):
     switch_on(program)
-
     refused = terminal("retention", "apply").wait("type yes:").answer("no")
     assert refused.ended() == 1
     assert messages(program) == 100
-
     agreed = terminal("retention", "apply").wait("type yes:").answer("yes")
     assert agreed.ended() == 0
     assert "removed: 94 messages" in agreed.text
@@ -108,7 +102,6 @@ def test_it_is_done_after_a_typed_yes(program, terminal):
 
 def test_without_a_terminal_it_needs_to_be_told_yes(program):
     switch_on(program)
-
     assert program("retention", "apply") == Ran(
         2, "", "agent: nothing was removed: look at it with --dry-run, then say --yes, or run it at a terminal\n"
     )
@@ -119,7 +112,6 @@ def test_without_a_terminal_it_needs_to_be_told_yes(program):
 def test_only_the_person_says_what_goes(program):
     switch_on(program)
     child = {"AGENT_CHILD": "1"}
-
     for command in (
         ("retention", "apply", "--yes"),
         ("retention", "pin", "s1"),

@@ -115,7 +115,6 @@ def test_a_message_of_many_blanks_keeps_nobody_waiting(program, server):
     server.answer = heard
     headers = {"Authorization": f"Bearer {token(program, 'bot')}"}
     words = f"remember that I{' ' * 100_000}live in Graz"
-
     with running(program, "--timeout", "10") as (_, address), httpx.Client(headers=headers, timeout=30) as client:
         told = client.post(f"{address}/chat", json={"message": words}).json()
     assert told["receipts"] == ["f1 waits for your yes: “I live in Graz” (agent --as bot facts review)"]
@@ -144,7 +143,6 @@ def test_more_connections_than_open_files_are_told_in_one_sentence_and_the_serve
 def test_server_without_its_libraries_says_what_to_install(program, tmp_path):
     (tmp_path / "fastapi.py").write_text("raise ImportError('not there')")
     ran = program("serve", env={"PYTHONPATH": str(tmp_path)})
-
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == ("agent: the server needs libraries that are not installed: pip install 'agent-cli[serve]'\n")
 
@@ -165,7 +163,6 @@ def test_own_memory_is_granted_by_a_typed_yes_alone(program, terminal):
     assert program("serve", "callers", "add", "bot", "--mine", stdin="yes\n").code == 2
     assert program("serve", "callers", "add", "bot", env={"AGENT_CHILD": "1"}).code == 2
     assert program.rows("select count(*) from caller") == [(0,)]
-
     screen = terminal("serve", "callers", "add", "bot", "--mine")
     screen.wait("Type yes:")
     screen.answer("yes")
@@ -178,7 +175,6 @@ def test_person_works_in_the_memory_of_a_caller_and_decides_on_what_waits_there(
     with served(opened(program.home, server)) as house:
         told = house.caller("bot").chat("Remember that my boat is called Windrose.").json()
     assert any("agent --as bot facts review" in notice for notice in told["notices"])
-
     assert program("facts", "review", "--check").out == "0\n"
     assert program("--as", "bot", "facts", "review", "--check").out == "1\n"
     assert program("--as", "bot", "facts", "approve", "f1", "--yes").code == 0
@@ -200,7 +196,6 @@ def test_client_that_goes_away_cuts_its_turn_and_frees_its_place(tmp_path, serve
             client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
             wait_until(lambda: house.db.value("select text from message where role = 'assistant'"))
         wait_until(lambda: house.house.turns.running == 0)
-
         assert house.db.rows("select text, finish from message order by id") == [("hi", "stop"), ("Well ", "cancelled")]
         assert bot.chat("again", "s1").json()["answer"] == "so"
 

@@ -98,7 +98,6 @@ def test_every_file_that_is_taken_in_is_given_out_the_same_byte_by_byte(program)
     files = {name: written(program, name, words) for name, words in FILES.items()}
     ran = program("skills", "import", "library", "--accept", "--yes")
     assert (ran.code, ran.out.splitlines()[-1]) == (0, "imported 5 skills, accepted")
-
     assert program("skills", "export", "--to", "out").code == 0
     given = {file.parent.name: file.read_bytes() for file in (program.work / "out").glob("*/SKILL.md")}
     assert given == {name.replace("plain", "deploy-site"): file.read_bytes() for name, file in files.items()}
@@ -334,7 +333,6 @@ def test_the_skill_is_offered_beside_the_question_and_its_steps_are_read_by_the_
     program.use(server)
     server.play(script.reply(calls=[("read_skill", {"name": "deploy-site"})]), script.reply("It is online."))
     assert program("ask", "Please publish the site") == Ran(0, "It is online.\n", "")
-
     first, second = [request.body for request in server.requests if request.path == server.chat_path]
     words, offer, today = first["messages"][-1]["content"].split("\n\n")
     assert (words, today[:10]) == ("Please publish the site", "⟦ Today is")
@@ -416,7 +414,6 @@ def test_a_changed_file_of_a_skill_is_a_change_that_waits_and_can_be_taken_back(
         "k2 “deploy-site” waits for your yes, a change to k1\n"
     )
     assert program("skills", "show", "k1", "--file", "scripts/build.sh").out == "#!/bin/sh\nmake all\n"
-
     screen: Terminal = terminal("skills", "review")
     screen.wait("references/hosts.md goes").wait("- make all").wait("+ make site")
     screen.by_hand("y")

@@ -72,7 +72,6 @@ def test_beside_an_answer_one_line_tells_of_all_and_not_where_programs_read(prog
     late = at("2026-03-28T09:00:00+01:00")
     for unread in (["-q", "ask", "hi"], ["ask", "--json", "hi"], ["--incognito", "ask", "hi"]):
         assert "reminder" not in program(*unread, env=late).err
-
     told = "agent: reminder t1: call the dentist (due yesterday 15:00) and 1 more: agent tasks\n"
     assert program("ask", "hi", env=late) == Ran(0, "Hello\n", told)
     assert program("ask", "hi", env=late) == Ran(0, "Hello\n", "")

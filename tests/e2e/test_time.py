@@ -29,13 +29,11 @@ def test_a_session_left_alone_for_31_minutes_is_closed_and_what_comes_next_begin
     open_ = terminal()
     open_.wait_prompt().enter("My cat is Mia.").wait("I see.").wait_prompt()
     age(program, 31)
-
     open_.enter("Who is Mia?").wait("s1 was closed after a long silence")
     open_.until(
         lambda: len(program.rows("select 1 from message where role = 'assistant' and finish = 'stop'")) == 2,
         "an answer",
     )
-
     assert program.rows("select id, closed_at is not null from session") == [(1, 1), (2, 0)]
     assert program.rows("select kind, subject from job where kind = 'summary'") == [("summary", "s1")]
     asked = next(body for body in server.turns if "Who is Mia?" in body["messages"][-1]["content"])
@@ -79,7 +77,6 @@ def test_closing_ends_with_what_has_changed_in_memory(program, server, terminal)
     shell.enter("/remember My cat is Mia").wait("f2").wait_prompt()
     shell.enter("/close").wait("closed s1").wait("+ f2 My cat is Mia").wait_prompt()
     assert "Rex" not in shell.text
-
     shell.enter("hello again").wait("I see.", times=2).wait_prompt().signal(signal.SIGKILL)
     shell.ended()
     program("facts", "rm", "f1")

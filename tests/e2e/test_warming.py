@@ -32,7 +32,6 @@ def test_the_beginning_is_read_while_the_first_question_is_typed(talks, server, 
     shell = terminal().wait_prompt()
     wait_for_ahead(server, 1)
     shell.enter("hello").wait("Fine.").wait_prompt()
-
     [ahead], [first] = server.ahead, server.turns
     assert ahead.read_tokens > 500
     assert read(server)[0] < LITTLE
@@ -49,7 +48,6 @@ def test_the_last_answer_and_what_is_carried_over_are_read_too(talks, server, te
     shell.enter("/new").wait("is closed and kept").wait_prompt()
     wait_for_ahead(server, 2)
     shell.enter("and Linz?").wait("Mur", times=24).wait_prompt()
-
     assert "where is Graz?" in json.dumps(server.ahead[-1].body["messages"])
     assert read(server)[-1] < LITTLE
 
@@ -59,7 +57,6 @@ def test_a_question_that_comes_early_waits_until_its_beginning_is_read(talks, se
     shell = terminal().wait_prompt()
     server.wait_until(lambda: server.counters.running == 1)
     shell.enter("hello").wait("Fine.").wait_prompt()
-
     assert (server.counters.cancelled, server.counters.peak, len(server.ahead)) == (0, 1, 1)
     assert server.ahead[0].finished
     assert read(server)[0] < LITTLE
@@ -74,7 +71,6 @@ def test_ctrl_c_stops_a_question_that_waits_for_its_beginning_and_reading_goes_o
     shell.wait("stopped").wait_prompt()
     go_on.set()
     shell.enter("hello again").wait("Fine.").wait_prompt()
-
     assert (server.counters.cancelled, len(server.turns), server.ahead[0].finished) == (0, 1, True)
     assert read(server)[0] < LITTLE
 
@@ -142,7 +138,6 @@ def test_all_requests_begin_with_the_same_bytes_whatever_is_kept_called_and_lear
     assert talks("ask", "-c", "what is to be done?", env=env).code == 0
     assert talks("jobs", "run", "--until-idle").code == 0
     assert talks("ask", "something else", env=env).code == 0
-
     assert any(facts.are_asked_for(body) for body in server.turns)
     assert talks.rows("select count(*) from task union all select count(*) from note") == [(1,), (1,)]
     apart = "Was something done in the conversation below"  # a closed one is read for a skill in a prompt of its own
