@@ -158,13 +158,18 @@ def pdf(data: bytes) -> tuple[str, list[Block]]:
             reader = pypdf.PdfReader(io.BytesIO(data))
             if reader.is_encrypted and not _opens_without_password(reader):
                 raise UnreadableFile("it is encrypted: save it once without a password, and add that")
-            pages = list(_pdf_pages(reader))
+            blocks, size = list[Block](), 0
+            for number, page in enumerate(reader.pages, 1):
+                words = page.extract_text() or ""
+                size += len(words)
+                if size > MAX_SIZE:  # a small file can repeat a page a million times
+                    raise UnreadableFile(f"it holds more than {MAX_SIZE:,} characters")
+                blocks += paragraphs(without_surrogates(words.replace("\0", " ")), number)
             title = str((reader.metadata.title if reader.metadata else "") or "").strip()
     except (UnreadableFile, MemoryError):
         raise
     except Exception as error:  # the parser may raise anything
         raise UnreadableFile(f"it cannot be parsed as PDF ({type(error).__name__})") from error
-    blocks = [block for number, words in enumerate(pages, 1) for block in paragraphs(words, number)]
     if not blocks:
         raise UnreadableFile("it holds no text: a scanned PDF has to go through OCR first")
     return without_surrogates(title), blocks
@@ -179,18 +184,6 @@ def paragraphs(text: str, page: int | None = None, first: int = 1) -> Iterator[B
             yield Block(line + end - start - len(begun), begun.rstrip(), page=page)
         line += text.count("\n", start, following)
         start = following
-
-
-def _pdf_pages(reader: Any) -> Iterator[str]:
-    """The text of each page. Raises UnreadableFile when that is too much: a small file can repeat a page a million
-    times."""
-    size = 0
-    for page in reader.pages:
-        words = page.extract_text() or ""
-        size += len(words)
-        if size > MAX_SIZE:
-            raise UnreadableFile(f"it holds more than {MAX_SIZE:,} characters")
-        yield without_surrogates(words.replace("\0", " "))
 
 
 def _opens_without_password(reader: Any) -> bool:

@@ -419,11 +419,10 @@ _CONDITION_OF = {
     "unit": """(:unit is null or p.kind <> 'y' or exists (select 1 from summary where id = p.row and grain = :unit))""",
     "excluded_messages": "not (p.kind = 'm' and p.row in (select value from json_each(:excluded_messages)))",
 }
-CONDITIONS = " and ".join(_CONDITION_OF.values())
 
 
 def conditions(allowed: Filter) -> str:
-    """Those of CONDITIONS that a filter needs: most need one, and each is evaluated for every row."""
+    """SQL: whether a passage is allowed. Most filters need one condition, and each is evaluated for every row."""
     return " and ".join(sql for name, sql in _CONDITION_OF.items() if getattr(allowed, name) not in (None, ()))
 
 

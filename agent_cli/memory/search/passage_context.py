@@ -40,9 +40,6 @@ _PASSAGES = f"""select p.id, iif(p.kind = 'm', coalesce(p.masked, p.text, substr
     from json_each(:ids) c cross join passage p on p.id = c.value cross join area a on a.id = p.area
     left join message m on p.kind = 'm' and m.id = p.row"""
 
-_SHOWN = """not exists (select 1 from session where id = p.session_id and hidden_at is not null)
-    and case p.kind {current} else 1 end"""
-
 _OUTDATED = """select c.value, max(f.valid_to) filter (where f.valid_to <= :now),
         max(f.state = 'accepted' and coalesce(f.valid_to > :now, true)),
         group_concat(f.object, ' ') filter (where f.valid_to <= :now)
@@ -247,7 +244,18 @@ def outlines(request: Request, ids: Iterable[int]) -> list[Row]:
 
 def conditions(allowed: Filter) -> str:
     """SQL: whether a passage is allowed and current."""
-    return f"{candidates.conditions(allowed)} and {_SHOWN.format(current=_current())}"
+    return f"{candidates.conditions(allowed)} and {_shown()}"
+
+
+@cache
+def _shown() -> str:
+    current = " ".join(
+        f"when '{kind.letter}' then (select {source_of(kind.name).current} from {kind.table} where id = p.row)"
+        for kind in kinds.SEARCHABLE
+        if source_of(kind.name).current
+    )
+    return f"""not exists (select 1 from session where id = p.session_id and hidden_at is not null)
+        and case p.kind {current} else 1 end"""
 
 
 def with_context(db: Database, rows: Sequence[CandidateRow], question: Question) -> list[CandidateRow]:
@@ -328,16 +336,6 @@ def _counts_of_all(db: Database, texts: Mapping[int, str], question: Question) -
 
 def _all_words(text: str) -> list[str]:
     return (_without_accents(text) or text.lower()).translate(_SPACES).split()
-
-
-@cache
-def _current() -> str:
-    """SQL: whether the row of a passage is current, by kind."""
-    return " ".join(
-        f"when '{kind.letter}' then (select {source_of(kind.name).current} from {kind.table} where id = p.row)"
-        for kind in kinds.SEARCHABLE
-        if source_of(kind.name).current
-    )
 
 
 def visible(db: Database, letter: str, rows: Sequence[int]) -> set[int]:

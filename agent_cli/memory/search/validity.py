@@ -39,7 +39,7 @@ _OWN = f"""with hit as materialized (select rowid as id from {{table}} where {{t
     select p.id, p.kind, p.row, p.at, t.own
     from hit cross join passage p on p.id = hit.id cross join area a on a.id = p.area
     cross join passage_text t on t.id = p.id left join message m on p.kind = 'm' and m.id = p.row
-    where {candidates.CONDITIONS} and p.start = 0 and p.length <= {_LONGEST_STATEMENT}
+    where {{conditions}} and p.start = 0 and p.length <= {_LONGEST_STATEMENT}
         and (p.kind = 'n' or (p.kind = 'm' and m.role = 'user' and (m.author in ('', m.role) or m.model <> '')))"""
 
 _FACTS = """select p.id, p.row, f.object, f.learned_at, f.valid_from
@@ -161,7 +161,7 @@ def _newest(request: Request, subject: str, predicate: str) -> _Stated | None:
 
 def _own_passages(request: Request, match: str) -> list[tuple[int, str, int, float, str]]:
     """(passage, kind, row, moment, text) of the newest short messages and notes of the person that match."""
-    sql = _OWN.format(table=word_tables.table(request.db, "words"))
+    sql = _OWN.format(table=word_tables.table(request.db, "words"), conditions=candidates.conditions(request.allowed))
     return request.db.rows(sql, {"match": f"own : ({match})", **candidates.bindings(request.allowed)})
 
 
