@@ -6,7 +6,6 @@ Pure values without ids of rows, storage or rendering.
 import json
 from collections.abc import Sequence
 from dataclasses import field
-from functools import lru_cache
 from typing import Any, Literal
 
 from agent_cli.values import frozen
@@ -97,12 +96,7 @@ def join_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
 
 def encode_parts(parts: Sequence[Part]) -> str:
     """What is kept of parts beside their joined text: JSON [[origin, length in characters, name], …]."""
-    return _encode_spans(tuple([(part.origin, len(part.text), part.name) for part in parts]))
-
-
-@lru_cache(1000)
-def _encode_spans(spans: tuple[tuple[str, int, str], ...]) -> str:
-    return _encode([each if each[2] else each[:2] for each in spans])
+    return _encode([[part.origin, len(part.text), *([part.name] if part.name else [])] for part in parts])
 
 
 def decode_parts(text: str, encoded: str) -> tuple[Part, ...]:

@@ -203,18 +203,13 @@ def format_size(count: float) -> str:
 
 def sentences(text: str) -> list[str]:
     """The sentences of a text, stripped. Titles, initials and ordinals ("Dr.", "3.") do not end a sentence."""
-    return [stripped for piece in split_sentences(text) if (stripped := piece.strip())]
+    return [text[start:end] for start, end in sentence_spans(text)]
 
 
 def first_sentences(text: str, count: int) -> str:
     """The text up to the end of its `count`-th sentence, with its blanks."""
-    result, seen = "", 0
-    for piece in split_sentences(text):
-        seen += bool(piece.strip())
-        if seen > count:
-            break
-        result += piece
-    return result.rstrip()
+    spans = sentence_spans(text)[:count]
+    return text[: spans[-1][1]] if spans else ""
 
 
 def split_sentences(text: str) -> list[str]:
