@@ -9,7 +9,7 @@ _THREADS = "OPENBLAS_NUM_THREADS"
 
 @cache
 def numpy() -> Any:
-    """NumPy, imported when needed (80 ms), with one thread: in products as small as these, threads mostly wait."""
+    """NumPy, imported when needed, with one thread: in products as small as these, threads mostly wait."""
     given = os.environ.get(_THREADS)
     os.environ[_THREADS] = given or "1"
     import numpy

@@ -174,7 +174,7 @@ def first_words(text: str, limit: int) -> str:
 
 def nearest(typed: str, names: Iterable[str]) -> str:
     """The name that was probably meant by a mistyped one; empty when none is like it."""
-    from difflib import SequenceMatcher  # only where something is wrong: 2 ms
+    from difflib import SequenceMatcher  # only where something is wrong
 
     def likeness(name: str) -> float:
         one, other = typed.lstrip("-/"), name.lstrip("-/")

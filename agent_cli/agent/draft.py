@@ -1,6 +1,6 @@
 """A reply while it arrives: every word is on disk before it is shown, and invented citations are left out.
 
-Each commit costs a disk flush of 0.2 to 10 ms. At most a twentieth of the time goes into writing: after a commit text
+Each commit costs a flush of the disk. At most a twentieth of the time goes into writing: after a commit text
 is buffered for twenty times as long as it took, and never for longer than a second. Time in which nothing was written,
 as while the model reads the question, is made up for: words that come together before a pause are shown before it.
 

@@ -111,7 +111,7 @@ class App:
 
     @property
     def window(self) -> "Window":
-        from agent_cli.agent.model_context import Window  # loads what searches: 15 ms that most commands do not need
+        from agent_cli.agent.model_context import Window  # loads what searches, which most commands do not need
 
         return Window(self.config.window_least, max(self.config.window_least, self.config.window_most))
 
@@ -262,7 +262,7 @@ def finish_erasure(app: App, db: Database) -> bool:
     """Remove what was erased from the journal, where another process still read it; returns whether that was done."""
     if not jobs.is_pending(db, tombstones.JOB):
         return False
-    from agent_cli.memory.forgetting import forget  # takes 6 ms, and an erasure is rarely pending
+    from agent_cli.memory.forgetting import forget  # an erasure is rarely pending
 
     if not forget.empty_journal(db, app.time, _JOURNAL_PATIENCE):
         return False
