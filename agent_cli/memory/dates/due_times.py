@@ -52,7 +52,6 @@ _HALVES = (  # how a number with a half begins or ends
     (2, languages.pattern(languages.spaced(languages.alternatives("A_COUPLE_OF")))),
 )
 _AND_A_HALF = languages.pattern(languages.spaced(rf"(?<!\S)\S++ {languages.alternatives('AND_A_HALF')}"))
-_DATEPARSER_SETTINGS = {"DATE_ORDER": "DMY", "PREFER_DATES_FROM": "future", "RETURN_AS_TIMEZONE_AWARE": False}
 
 
 @frozen
@@ -92,7 +91,7 @@ def parse(words: str, now: datetime, zone: str) -> DueTime | None:
             return replace(_due_time(found, now, zone), words=words)
     tz = moments.get_zone(zone, now)
     today = moments.to_wall(now, tz)
-    if (wall := _dateparser(words, today)) is None:
+    if (wall := _dateparser(words, today, tz)) is None:
         raise UsageError(
             f"{text.one_line(words, 60)!r} cannot be understood as a time: write it like “friday 3pm”, “in two hours”"
             ", “24.12. 18:00” or “every monday 9:00”"
@@ -260,18 +259,18 @@ def _day_of_month(day: int, today: datetime) -> datetime:
     raise UsageError(f"no month has a day {day}: name one from 1 to 31")
 
 
-def _dateparser(words: str, base: datetime) -> datetime | None:
-    """What dateparser understands, relative to `base`; a day of this year that is past is next year's."""
+def _dateparser(words: str, base: datetime, tz: tzinfo) -> datetime | None:
+    """The local time that dateparser understands, relative to `base`; a past day of this year is next year's."""
     import dateparser  # 200 ms
 
-    settings = {**_DATEPARSER_SETTINGS, "TIMEZONE": "UTC", "RELATIVE_BASE": base}  # it is given local times
+    settings = {"DATE_ORDER": "DMY", "PREFER_DATES_FROM": "future", "TIMEZONE": "UTC", "RELATIVE_BASE": base}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns about days without a year
         try:
             found = dateparser.parse(words, languages=["en", "de"], settings=settings)
         except (ValueError, OverflowError):
             return None
-    return None if found is None else found.replace(tzinfo=None)
+    return moments.to_wall(found, tz) if found and found.tzinfo else found  # with words for a zone it has one
 
 
 def _future(wall: datetime, rules: tzinfo, now: datetime) -> datetime:

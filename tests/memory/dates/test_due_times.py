@@ -269,6 +269,17 @@ def test_with_slashes_the_month_comes_first_where_the_locale_says_so(monkeypatch
     assert reckoned("03/04") == "Sat 2027-04-03 09:00 +0200"
 
 
+@for_each(
+    ("words", "when"),
+    columns("""
+        2026-12-24T18:00:00+01:00 → Thu 2026-12-24 18:00 +0100 | 2026-12-24T18:00:00Z → Thu 2026-12-24 19:00 +0100
+        2026-12-24T18:00:00-05:00 → Fri 2026-12-25 00:00 +0100 | 20:00 UTC → Fri 2026-11-20 21:00 +0100
+    """),
+)
+def test_a_time_of_another_zone_comes_when_it_is_that_time_there(words, when):
+    assert reckoned(words) == when
+
+
 def test_without_a_name_of_a_zone_the_offset_of_the_present_counts():
     now = datetime(2026, 1, 1, tzinfo=UTC)
     assert (moments.get_zone("", now), moments.get_zone("Nowhere/At_All", now)) == (UTC, UTC)
