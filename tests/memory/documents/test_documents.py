@@ -55,9 +55,7 @@ def found(db, words):
 
 def test_what_stands_in_a_file_is_found_with_file_and_line(db, folder):
     (folder / "router.md").write_text("# Router\n\n## Passwords\n\nThe admin is called marmot.\n")
-
     assert told(add(db, folder)) == {"new": 1}
-
     [hit] = find(db, "Who is the admin of the router?").hits
     assert (hit.handle, hit.where, hit.line) == ("d1", f"{folder}/router.md:5", 5)
     assert hit.text == "Router › Passwords\nThe admin is called marmot."
@@ -105,9 +103,7 @@ def test_a_file_of_the_same_size_and_time_is_not_read(db, folder):
     stamp = file.stat()
     file.write_text("bravo")
     os.utime(file, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
-
     assert told(sync(db)) == {"unchanged": 1}
-
     os.utime(file, ns=(5, 5))
     assert told(sync(db)) == {"changed": 1}
     os.utime(file, ns=(6, 6))
@@ -124,7 +120,6 @@ def test_a_file_moved_to_another_folder_that_was_added_keeps_its_ids(db, tmp_pat
     add(db, tmp_path / "one")
     add(db, tmp_path / "two")
     (tmp_path / "one" / "a.txt").rename(tmp_path / "two" / "b.txt")
-
     assert told(sync(db)) == {"moved": 1}
     assert (sections(db), found(db, "alpha")) == ([("d1", "b.txt", 1, "alpha")], [("d1", "b.txt:1")])
 
@@ -145,7 +140,6 @@ def test_hidden_made_and_linked_files_are_left_out(db, folder, tmp_path):
     (folder / "out.txt").symlink_to(tmp_path / "outside.txt")
     (folder / "loop").symlink_to(folder)
     (folder / "in.txt").symlink_to(folder / "sub" / "in.txt")
-
     assert told(add(db, folder)) == {"new": 1}
     assert [name for _, name, *_ in sections(db)] == ["in.txt"]
     assert told(sync(db)) == {"unchanged": 1}
@@ -196,11 +190,9 @@ def test_a_folder_that_is_not_there_now_loses_nothing(db, folder, tmp_path):
     (folder / "a.txt").write_text("alpha")
     add(db, folder)
     folder.rename(tmp_path / "elsewhere")
-
     [kept] = sync(db).warnings
     assert kept.startswith(f"{folder} cannot be found now")
     assert found(db, "alpha") == [("d1", "a.txt:1")]
-
     folder.mkdir()  # the place of a disk that is not mounted: empty since before it was read
     os.utime(folder, (5, 5))
     assert [kept.partition(":")[0] for kept in sync(db).warnings] == [
@@ -217,7 +209,6 @@ def test_the_last_file_of_a_folder_can_be_deleted_and_so_can_a_file_that_was_add
     add(db, folder / "sub")
     (folder / "a.txt").unlink()
     (folder / "sub" / "b.txt").unlink()
-
     assert told(sync(db)) == {"gone": 2}
     assert sections(db) == []
 
@@ -250,7 +241,6 @@ def test_a_file_of_two_collections_is_read_once(db, folder):
     add(db, folder / "a.txt")
     assert told(add(db, folder)) == {"unchanged": 1, "elsewhere": 1}
     assert [section[0] for section in sections(db)] == ["d1"]
-
     documents.remove(db, "person", str(folder / "a.txt"), noon)  # of the one it goes, of the other it is left out
     sync(db)
     assert (sections(db), [row["left_out"] for row in documents.listing(db, "person")]) == ([], [1])
@@ -331,7 +321,6 @@ def test_files_change_nothing_of_what_else_is_found(db, session, folder):
     for n in range(60):
         (folder / f"{n}.txt").write_text(f"marmot lake whistles live number {n} o'clock " * 5)
     add(db, folder)
-
     assert [[hit.handle for hit in find(db, each, kinds=said).hits] for each in questions] == before
     everything = find(db, "marmot 7 lake", limit=20).hits
     assert {hit.kind for hit in everything} == {"message", "section"}

@@ -10,7 +10,7 @@ from agent_cli.memory.planner import notes
 from agent_cli.memory.search import recall_log
 from tests.conftest import empty, memory_of, noon
 from tests.recalling import EMBEDDED, catch_up, embed, find, note, reply, say, session_of, take_in
-from tests.tables import for_each
+from tests.tables import columns, for_each
 from tests.turns import summarise
 
 PASSPORT = "The passport lies in the blue folder in the attic"
@@ -64,7 +64,6 @@ def test_asking_again_never_buries_the_note(context):
     for words in ("I bought a green bicycle", "Dinner was pasta with basil", "The train was late"):
         told(context, words)
     kept = note(context.db, PASSPORT)
-
     for number, question in enumerate(2 * WORDINGS):
         assert ask(context, question, IGNORANT[number % 3]) == [kept]
 
@@ -78,7 +77,6 @@ def test_asking_again_never_buries_a_fact(context):
 def test_what_was_asked_and_never_answered_is_not_known(context):
     for question in ("What is my blood type?", "do you know my blood type", "Which blood type have I?"):
         ask(context, question, "I do not know that.")
-
     assert find(context.db, "my blood type").verdict == "nothing"
     assert len(find(context.db, "my blood type").hits) == 1
 
@@ -86,7 +84,6 @@ def test_what_was_asked_and_never_answered_is_not_known(context):
 def test_the_answer_comes_instead_of_its_question(context):
     ask(context, "What is the capital of Bhutan?", "Thimphu, in the west of the country.")
     best = find(context.db, "Do you know the capital of Bhutan?").hits[0]
-
     assert best.text == "Thimphu, in the west of the country."
 
 
@@ -152,22 +149,17 @@ def test_a_typing_mistake_that_was_made_before_still_finds_the_note(context):
 
 @for_each(
     ("asked", "said"),
-    [
-        ("what car does John drive", "Take good care of yourself, that is scary"),
-        ("what cat does he have", "It was great catching up, the education of both is good"),
-        ("how high is the rent", "My parents came, and apparently stayed"),
-        ("which train did he take", "They trail behind in the rain"),
-        ("which plant is on the balcony", "The planet and its moons were visible"),
-        ("who gave me the order", "We crossed the border, and it was disorderly"),
-        ("what piece did she play", "My niece sleeps at home"),
-        ("what did she see at the coast", "It costs a lot, and is most accostable"),
-        ("Welches Rad ist das", "Der Rat tagt, gerade kam ein Kamerad"),
-        ("Wo ist die Kirche", "Die Kirschen sind reif"),
-        ("Was kostet die Uhr", "Der Fuhrpark steht leer, Aufruhr überall"),
-        ("Wem gehört der Hund", "Hundert Gulden liegen da"),
-        ("Wie heißt das Lied", "Das Mitglied hat gelitten"),
-        ("Wo liegt das Eis", "Die Reise war weise, das beweist er"),
-    ],
+    columns("""what car does John drive → Take good care of yourself, that is scary
+        what cat does he have → It was great catching up, the education of both is good
+        how high is the rent → My parents came, and apparently stayed
+        which train did he take → They trail behind in the rain
+        which plant is on the balcony → The planet and its moons were visible
+        who gave me the order → We crossed the border, and it was disorderly
+        what piece did she play → My niece sleeps at home
+        what did she see at the coast → It costs a lot, and is most accostable
+        Welches Rad ist das → Der Rat tagt, gerade kam ein Kamerad | Wo ist die Kirche → Die Kirschen sind reif
+        Was kostet die Uhr → Der Fuhrpark steht leer, Aufruhr überall | Wem gehört der Hund → Hundert Gulden liegen da
+        Wie heißt das Lied → Das Mitglied hat gelitten | Wo liegt das Eis → Die Reise war weise, das beweist er"""),
 )
 def test_a_word_of_the_language_is_no_misspelling_of_another(asked, said):
     with closing(empty()) as db:
@@ -177,21 +169,16 @@ def test_a_word_of_the_language_is_no_misspelling_of_another(asked, said):
 
 @for_each(
     ("asked", "said"),
-    [
-        ("whats my blodd type", "My blood type is B negative"),
-        ("when do i see the dentits", "The dentist has time on Friday"),
-        ("wheres my lader", "The long ladder stands behind the shed"),
-        ("wich loker do i have", "My locker at the pool is number 217"),
-        ("Wann ist der Termin", "Zahnarzttermin am Freitag um drei"),
-        ("Wie heißt mein Arzt", "Mein Hausarzt ist Dr. Gruber"),
-        ("which system is it", "We looked at ecosystems all day"),
-        ("Wann ist ein Termin", "Zwei Zahnarzttermine stehen noch aus"),
-        ("Wo ist der Schlüssel", "Die Autoschlüssel hängen im Flur"),
-        ("Wie heißen die Katzen", "Unsere Katze heißt Mia"),
-        ("Wie heißt der Hund", "Unsere Hunde sind Rex und Bello"),
-        ("Wo ist die Kirche", "Zwei Kirchen stehen im Dorf"),
-        ("Wo steht mein Notbuk", "Das Notebook steht im Büro"),
-    ],
+    columns("""whats my blodd type → My blood type is B negative
+        when do i see the dentits → The dentist has time on Friday
+        wheres my lader → The long ladder stands behind the shed
+        wich loker do i have → My locker at the pool is number 217
+        Wann ist der Termin → Zahnarzttermin am Freitag um drei | Wie heißt mein Arzt → Mein Hausarzt ist Dr. Gruber
+        which system is it → We looked at ecosystems all day
+        Wann ist ein Termin → Zwei Zahnarzttermine stehen noch aus
+        Wo ist der Schlüssel → Die Autoschlüssel hängen im Flur | Wie heißen die Katzen → Unsere Katze heißt Mia
+        Wie heißt der Hund → Unsere Hunde sind Rex und Bello | Wo ist die Kirche → Zwei Kirchen stehen im Dorf
+        Wo steht mein Notbuk → Das Notebook steht im Büro"""),
 )
 def test_what_is_misspelt_and_part_of_a_longer_word_is_found_beside_an_embedder(asked, said):
     with closing(empty()) as db:
@@ -234,7 +221,6 @@ def test_the_best_note_and_fact_have_a_place_among_many_messages(context):
     for number in range(20):
         told(context, f"The garden in number {number} has a gate, a garden gnome and a garden path")
     kept, fact = note(context.db, "garden gate: oil it"), learn(context, "My garden gate comes from the mill")
-
     recalled = ask(context, "What of the garden gnome and the garden gate?", "…")
     assert {kept, fact.handle} < set(recalled)
 
@@ -243,7 +229,6 @@ def test_hits_that_hardly_match_do_not_pass_beside_one_that_does(context):
     kept = note(context.db, "The spare key of the cellar hangs behind the picture of the lighthouse")
     for words in ("The picture was nice", "A key question of philosophy"):
         told(context, words)
-
     assert ask(context, "Where hangs the spare key of the cellar, behind which picture of a lighthouse?", "…") == [kept]
 
 
@@ -267,7 +252,6 @@ def test_an_old_reply_sinks_below_the_newer_truth(context, first, then, question
     learn(context, first)
     ask(context, question, answer, recalled)
     newer = learn(context, then)
-
     found = find(context.db, question)
     assert newer.handle in [hit.handle for hit in found.hits[:2]]
     assert [hit.label for hit in found.hits if hit.text == answer] in ([], ["(no longer true since 2 January 2026)"])
@@ -281,7 +265,6 @@ def test_a_reply_whose_note_was_deleted_says_so_and_loses_its_rank(context):
     ask(context, "Where is my passport?", answer)
     catch_up(context.db)
     notes.hide(context.db, kept, noon)
-
     (hit,) = [each for each in find(context.db, "Is the passport in the blue folder?").hits if each.text == answer]
     assert hit.label == "(its source was deleted)"
     assert hit.legs["outdated"] < 0
@@ -323,7 +306,6 @@ def test_a_summary_of_small_talk_tells_nothing(db):
         session = session_of(db)
         say(db, session, said)
         summarise(db, session, words)
-
     found = {hit.text: hit.empty for hit in find(db, "good to hear of the garden").hits if hit.kind == "summary"}
     assert found == {"Good to hear.\n3 May 2020": "small talk", "Anna showed the garden.": ""}
 

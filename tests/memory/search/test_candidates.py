@@ -41,14 +41,12 @@ def proposed(db, question, **allowed):
 
 def test_messages_with_only_a_common_word_are_proposed_when_few_have_a_rare_one(garden):
     found = proposed(garden, "garden lantern")
-
     assert len(found) == candidates.WORDS
     assert set(found[:3]) == {1, 2, 3}
 
 
 def test_a_common_word_still_decides_among_messages_with_a_rarer_one(garden):
     best = proposed(garden, "garden terrace")[:50]
-
     assert all(4 <= id <= 103 and id % 2 == 0 for id in best)  # ids are one above their numbers
 
 
@@ -56,9 +54,7 @@ def test_a_common_word_still_decides_among_messages_with_a_rarer_one(garden):
 @pytest.mark.parametrize("allowed", [{}, {"since": 0.0}, {"kinds": ("message",)}])
 def test_a_common_word_decides_among_messages_with_one_of_several_rarer_ones(garden, monkeypatch, apart, allowed):
     monkeypatch.setattr(candidates, "APART", apart)
-
     best = proposed(garden, "garden terrace lantern", **allowed)
-
     assert best[:3] == [2, 1, 3]  # of those with the rarest word the second has the common one too
     assert all(4 <= id <= 103 and id % 2 == 0 for id in best[3:53])
     assert all(4 <= id <= 103 and id % 2 for id in best[53:103])
@@ -80,9 +76,7 @@ def test_a_less_rare_word_counts_alone_only_where_few_have_a_rarer_one(db, sessi
     monkeypatch.setattr(candidates, "LEADING", 150)
     monkeypatch.setattr(candidates, "MIN_BUDGET", 350)
     monkeypatch.setattr(candidates, "DECISIVE", 0.5)
-
     found = set(proposed(db, "lantern terrace garden"))
-
     assert set(range(1, lanterns + 1)) | set(range(281, 301)) <= found  # the latter with the common word
     assert bool(found & set(range(101, 281))) == alone
 
@@ -94,7 +88,6 @@ def test_words_that_nearly_half_of_all_hold_do_not_outweigh_a_second_rare_one(db
 
     both = "the quince behind the old wooden barn carries fruit again"
     say_all(db, session, [both, *map(words, range(1, 4000))])
-
     assert proposed(db, "quince barn garden letter river winter")[0] == 1
 
 
@@ -103,7 +96,6 @@ def test_a_question_without_words_needs_no_index(tmp_path, question):
     empty(tmp_path / "memory.db").close()
     db = Database(tmp_path / "memory.db", read_only=True)
     db.prepare()
-
     assert recall.mentions(db, question, Filter(PERSON), NOON, 5) == ()
     assert recall.find(db, question, Filter(PERSON), NOON).damaged == ()
     db.close()

@@ -38,14 +38,12 @@ def whole(db):
 def test_a_name_is_spotted_whatever_its_case_and_accents(db, question):
     fact = learn(db, "Zoë lives in Graz")
     learn(db, "Tom lives in Linz")
-
     assert named(db, "person", question) == [fact.id]
 
 
 def test_a_thing_is_known_with_its_article_and_without(db):
     first = learn(db, "The NAS answers at 192.168.1.12")
     second = learn(db, "NAS runs Debian", "NAS", "runs", "Debian")
-
     assert names(db) == ["192.168.1.12", "Debian", "NAS"]
     assert named(db, "person", "is the nas up?") == [second.id, first.id]
     assert named(db, "person", "who is 192.168.1.12?") == [first.id]
@@ -54,7 +52,6 @@ def test_a_thing_is_known_with_its_article_and_without(db):
 def test_somebody_is_known_by_the_first_name(db):
     first = learn(db, "Anna Huber is my sister")
     second = learn(db, "Anna lives in Graz")
-
     assert named(db, "person", "What does Anna do?") == [second.id, first.id]
     assert names(db) == ["Anna Huber", "Graz", "person"]
 
@@ -63,13 +60,11 @@ def test_what_holds_more_of_the_names_comes_first(db):
     both = learn(db, "Anna lives in Graz")
     learn(db, "Anna likes tea")
     learn(db, "Tom lives in Graz")
-
     assert named(db, "person", "Does Anna live in Graz?")[0] == both.id
 
 
 def test_no_name_is_no_fact_and_the_person_is_not_a_name(db):
     learn(db, "I live in Graz")
-
     assert named(db, "person", "Which person lives by the sea?") == []
     assert named(db, "person", "") == []
     assert named(db, "person", "the of and a") == []
@@ -78,13 +73,11 @@ def test_no_name_is_no_fact_and_the_person_is_not_a_name(db):
 def test_at_most_twenty_facts_are_brought(db):
     for number in range(30):
         learn(db, f"Anna has {number} cats", "Anna", "has", f"{number} cats")
-
     assert len(named(db, "person", "Anna?")) == 20
 
 
 def test_nothing_of_another_owner_is_spotted(db):
     learn(db, "Anna lives in Graz", scope=STRANGER)
-
     assert named(db, "person", "Anna?") == []
     assert graph.outline(db, "person", None, 1) == []
 
@@ -93,7 +86,6 @@ def test_a_replaced_rejected_or_hidden_fact_is_in_the_graph_no_more(db):
     learn(db, "I live in Graz")
     learn(db, "I moved to Linz")
     assert names(db) == ["Linz", "person"]
-
     linz = facts.listing(db, "person", 1)[0]
     facts.hide(memory_of(db), linz)
     assert names(db) == []
@@ -104,7 +96,6 @@ def test_a_replaced_rejected_or_hidden_fact_is_in_the_graph_no_more(db):
 
 def test_a_pending_fact_is_not_in_the_graph(db):
     adoption.propose(memory_of(db), adoption.claim("Anna lives in Graz", "model"))
-
     assert names(db) == []
 
 
@@ -113,7 +104,6 @@ def test_an_erased_fact_leaves_no_name_that_only_it_had(db):
     learn(db, "Anna lives in Graz")
     with db.write():
         facts.erase(db, [secret.id])
-
     assert names(db) == ["Anna", "Graz"]
     assert db.rows("select folded from alias where folded like '%xyzzy%'") == []
     whole(db)
@@ -137,7 +127,6 @@ def test_a_rebuilt_graph_is_the_same(db):
 def test_the_tree_tells_what_somebody_has_to_do_with(db):
     for each in ("Anna is my sister", "Anna lives in Graz", "Tom lives in Graz", "Tom is allergic to walnuts"):
         learn(db, each)
-
     anna = [(0, "Anna"), (1, "sister of you (f1)"), (1, "lives_in: Graz (f2)")]
     further = [(2, "lives_in of Tom (f3)"), (3, "allergic_to: walnuts (f4)")]
     assert graph.outline(db, "person", "anna", 3) == [*anna, *further]

@@ -53,7 +53,6 @@ def hits(db, questions=QUESTIONS, **more):
 def test_what_the_person_says_and_what_is_replied_is_found_after_a_refresh(db, session):
     said = say(db, session, "Where is Bhutan?")
     answer = reply(db, session, "Bhutan lies in the Himalaya")
-
     assert index.count_stale(db) == 2
     assert index.refresh(db) == 2
     assert index.refresh(db) == index.count_stale(db) == 0
@@ -65,7 +64,6 @@ def test_a_reply_is_found_when_it_is_finished_and_not_before(db, session):
     id = log.open_reply(db, session, HERE, "m", NOON)
     log.update_reply(db, id, "Bhutan lies", "")
     assert handles(db, "Bhutan") == []
-
     log.update_reply(db, id, "Bhutan lies in the", "")
     log.close_reply(db, id, Message("assistant", "Bhutan lies in the Himalaya"), "stop", log.Usage("m"), NOON)
     assert handles(db, "Himalaya") == [f"m{id}"]
@@ -76,7 +74,6 @@ def test_a_reply_that_a_crash_cut_is_found_when_it_has_been_healed(db, session):
     id = log.open_reply(db, session, HERE, "m", NOON)
     log.update_reply(db, id, "Bhutan lies in", "")
     catch_up(db)
-
     log.repair(db, session, HERE, NOON)
     assert handles(db, "Bhutan") == [f"m{id}"]
 
@@ -86,7 +83,6 @@ def test_the_output_of_tools_and_what_was_thought_is_never_indexed(db, session):
     id = log.open_reply(db, session, HERE, "m", NOON)
     log.close_reply(db, id, Message("assistant", "", (call,), thinking="Thimphu"), "stop", log.Usage("m"), NOON)
     log.add_tool_result(db, session, HERE, call, ToolResult("Bhutan says hello"), NOON)
-
     for word in ("Bhutan", "Thimphu", "Kathmandu"):
         assert handles(db, word) == []
     list(index.rebuild(db))
@@ -98,7 +94,6 @@ def test_the_words_of_an_edited_note_move_with_it(db):
     other = note(db, "The bottles are in the shed")
     catch_up(db)
     notes.edit(db, notes.get(db, 1, "person"), "Buy three pomegranates", "Fruit", noon)
-
     assert handles(db, "milk") == []
     assert matches(db, "milk") == []
     assert handles(db, "pomegranates") == handles(db, "fruit") == [handle]
@@ -109,7 +104,6 @@ def test_the_words_of_an_edited_note_move_with_it(db):
 def test_a_note_that_is_edited_before_it_was_indexed_is_found_by_its_new_words(db):
     handle = note(db, "Buy milk")
     notes.edit(db, notes.get(db, 1, "person"), "Buy pomegranates", "", noon)
-
     assert (handles(db, "milk"), handles(db, "pomegranates")) == ([], [handle])
 
 
@@ -123,7 +117,6 @@ def test_a_text_cannot_change_while_an_index_holds_it(db, session, change):
         (session,),
     )
     catch_up(db)
-
     with pytest.raises(Exception, match=r"erase the .* from the index before it changes"):
         db.execute(f"update {change} = 'new'")
     whole(db)
@@ -134,7 +127,6 @@ def test_a_long_message_is_indexed_in_overlapping_pieces_and_is_one_hit(db, sess
     said = say(db, session, words)
     catch_up(db)
     pieces = db.rows("select start, length from passage order by start")
-
     assert len(pieces) > 5
     assert max(length for _, length in pieces) <= 1500
     assert (pieces[0][0], sum(pieces[-1])) == (0, len(words))
@@ -147,10 +139,8 @@ def test_a_long_message_is_indexed_in_overlapping_pieces_and_is_one_hit(db, sess
 def test_an_accepted_fact_makes_its_message_easier_to_find(db, session):
     said = int(say(db, session, "I cannot have those, you know")[1:])
     number = fact(db, "The person is allergic to walnuts", message=said)
-
     assert set(handles(db, "walnuts")) == {f"m{said}", f"f{number}"}
     assert matches(db, "facts : walnuts") == [f"m{said}"]
-
     db.execute("update fact set state = 'rejected' where id = ?", (number,))
     catch_up(db)
     assert matches(db, "walnuts") == matches(db, "wal", "trigrams") == []
@@ -161,7 +151,6 @@ def test_a_fact_that_is_accepted_later_is_merged_then(db, session):
     said = say(db, session, "I cannot have those, you know")
     number = fact(db, "The person is allergic to walnuts", "pending", int(said[1:]))
     assert handles(db, "walnuts") == []
-
     db.execute("update fact set state = 'accepted' where id = ?", (number,))
     assert set(handles(db, "walnuts")) == {said, f"f{number}"}
 
@@ -169,7 +158,6 @@ def test_a_fact_that_is_accepted_later_is_merged_then(db, session):
 def test_an_imported_conversation_is_found(db):
     line = '{"id": "1", "messages": [{"id": "D1:1", "role": "user", "author": "Ann", "content": "I sail to Bhutan"}]}'
     transfer.import_lines(db, HERE, [line], "elsewhere", noon, print)
-
     (hit,) = find(db, "Bhutan").hits
     assert (hit.handle, hit.external_id) == ("m1", "D1:1")
 
@@ -177,7 +165,6 @@ def test_an_imported_conversation_is_found(db):
 def test_words_are_found_by_stem_without_accents_by_author_and_by_day(db, session):
     said = take_in(db, session, "Wir kaufen Äpfel und wandern gern", "Zoë")
     catch_up(db)
-
     for word in ("apfel", "WANDERN", "zoe", "january", "2026", "friday"):
         assert matches(db, word) == [said]
 
@@ -212,7 +199,6 @@ def test_a_word_of_an_erased_note_is_nowhere_in_the_file(tmp_path):
     db.execute("pragma wal_checkpoint(truncate)")
     bytes_ = (tmp_path / "memory.db").read_bytes().lower()
     db.close()
-
     assert b"zyxqwvu" not in bytes_
     assert b"qwv" not in bytes_
 
@@ -307,15 +293,12 @@ def test_search_survives_a_damaged_index_and_is_the_same_when_it_is_mended(full,
     before = hits(full.db, meaning=EMBEDDED)
     full.damage(GARBAGE[how].format(name=f"{which}_1"))
     db = full.db
-
     found = find(db, question, meaning=EMBEDDED)
     assert found.hits[0].handle in best
     if how != "idx":  # a small index is read without it
         assert found.damaged == (which,)
     assert find(db, "when do I see the doctor?", meaning=EMBEDDED).hits[0].handle == "n1"
-
     word_tables.repair(db, which)
-
     assert find(db, "Katarzyna", meaning=EMBEDDED).damaged == ()
     assert hits(db, meaning=EMBEDDED) == before
     whole(db)
@@ -338,11 +321,9 @@ def test_search_survives_damaged_vectors(full, damage_):
     before = hits(db, meaning=EMBEDDED)
     full.damage(damage_)
     db = full.db
-
     found = find(db, "Lisbon", meaning=EMBEDDED)
     assert found.hits[0].handle == "m2"
     assert found.damaged in ((), ("vectors",))
-
     vectors.recreate(db)
     assert vectors.fill(db, vectors.current(db), EMBEDDED.embed_documents) == 7
     assert hits(db, meaning=EMBEDDED) == before
@@ -359,10 +340,8 @@ def test_what_is_said_while_an_index_is_damaged_is_found_when_it_is_mended(full,
     notes.edit(db, notes.get(db, 1, "person"), "optician on Monday", "", noon)
     catch_up(db)
     word_tables.merge(db)
-
     assert set(meta.damaged_indexes(db)) <= {which}
     word_tables.repair(db, which)
-
     assert meta.damaged_indexes(db) == []
     assert handles(db, "submarine") == [new]
     assert handles(db, "yell") == [new]
@@ -375,13 +354,11 @@ def test_what_cannot_be_rebuilt_is_dropped_and_what_cannot_be_dropped_is_left_fo
     full.damage("drop table words_1_data")
     word_tables.repair(full.db, "words")
     assert word_tables.table(full.db, "words") == "words_1"
-
     full.damage("update words_1_config set v = 99 where k = 'version'")
     db = full.db
     with pytest.raises(IndexDamaged), db.index_access():
         db.execute("drop table words_1")
     word_tables.repair(db, "words")
-
     assert word_tables.table(db, "words") == "words_2"
     assert handles(db, "Katarzyna") == ["m3"]
     word_tables.repair(db, "words")
@@ -398,7 +375,6 @@ def test_a_rebuild_makes_damaged_indexes_anew_too(full):
     full.damage("drop table vectors_1")
     db = full.db
     list(index.rebuild(db))
-
     assert hits(db) == before
     assert find(db, "Katarzyna").damaged == ()
     whole(db)
@@ -454,7 +430,6 @@ def test_a_secret_across_two_pieces_of_a_long_text_is_in_neither(db, session):
     for before in range(1180, 1230, 3):
         say(db, session, f"{'bucket ' * 170}"[:before] + f" {KEY} " + "bucket " * 400)
     catch_up(db)
-
     words, texts = everything_indexed(db)
     assert texts.count("[masked: API key]") >= 17
     for part in (KEY, KEY[:12], KEY[-12:]):
@@ -467,7 +442,6 @@ def test_a_secret_that_the_person_typed_into_a_fact_is_found(db):
     fact = adoption.add(memory_of(db), adoption.claim("my password is hunter2", "typed")).fact
     assert fact.statement == "my password is [masked: password]"
     adoption.edit(memory_of(db), fact, "my password is hunter2")
-
     assert find(db, "password").hits[0].text == "my password is hunter2"
     assert db.rows("select was from fact_version where was like '%hunter2%'") == []
 
@@ -477,7 +451,6 @@ def test_a_fact_is_merged_into_each_of_its_messages_while_it_is_true(db, session
     number = fact(db, "The person is allergic to walnuts", message=first)
     db.execute("insert into fact_source values (?, ?, '', '')", (number, second))
     assert set(matches(catch_up(db) or db, "walnuts")) == {f"f{number}", f"m{first}", f"m{second}"}
-
     for change in (
         "valid_to = '2026-01-02T12:00:00.000Z'",
         "valid_to = null, owner = 'caller'",

@@ -95,9 +95,7 @@ LOUD = {
 def test_damage_is_noticed_and_mended_by_the_index_job(file, name, sql):
     db = opened(file, sql)
     assert meta.damaged_indexes(db) == []
-
     index_job(db)
-
     assert meta.damaged_indexes(db) == []
     assert [row["state"] for row in jobs.listing(db, 10) if row["kind"] == "mend"] == ["done"]
     assert index.check(db, NOON) == []
@@ -113,7 +111,6 @@ def test_damage_is_noted_under_its_name_and_the_silent_is_noticed_by_no_search(f
     db = opened(file, sql)
     if sql in SILENT[name]:
         assert recall.find(db, "submarine", Filter("person"), NOON).damaged == ()
-
     assert index.check(db, NOON) == [name]
     db.close()
 
@@ -143,7 +140,6 @@ def test_every_odd_text_is_looked_for(db, session):
     for words in ("…", "🙂", '"', "a\0b", "我下周去东京出差", "İstanbul ß Ⅻ", "cafe\u0301", "\u200b", "²", "١٢٣"):
         say(db, session, words)
     catch_up(db)
-
     assert index.check(db, NOON) == []
 
 
@@ -157,7 +153,6 @@ def test_it_is_looked_once_a_day_and_after_a_process_died(db, session):
     assert not index.is_check_due(db, NOON + DAY / 2)
     assert index.is_check_due(db, NOON + DAY)
     assert index.is_check_due(db, NOON - DAY)  # the clock was set back
-
     db.execute("update session set holder = 'nowhere/1/1' where id = ?", (session,))
     closing.close_abandoned(db, noon)
     assert not index.is_check_due(db, NOON)
@@ -177,7 +172,6 @@ def test_a_damaged_index_is_not_looked_for_before_its_time(file):
     db.execute("delete from trigrams_1_idx")
     index_job(db)
     assert [row["kind"] for row in jobs.listing(db, 10)].count("mend") == 0
-
     index_job(db, lambda: NOON + DAY)
     assert [row["kind"] for row in jobs.listing(db, 10)].count("mend") == 1
     db.close()

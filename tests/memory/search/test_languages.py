@@ -64,7 +64,6 @@ def test_what_was_told_is_found_first_in_any_language(db, language):
     for words, answer, _ in TALKS[language]:
         say(db, session, words)
         reply(db, session, answer)
-
     found = [find(db, question) for *_, question in TALKS[language]]
     assert [each.hits[0].text for each in found] == [words for words, *_ in TALKS[language]]
     assert "nothing" not in {each.verdict for each in found}

@@ -62,7 +62,6 @@ def test_each_transaction_indexes_a_small_part_of_a_long_text(db, session):
     for _ in index.refresh_steps(db):
         now = db.value("select count(*) from passage")
         most, before = max(most, now - before), now
-
     assert before > 250
     assert most <= 60
     assert matches(db, "pomegranate") == matches(db, "quince") == [1]
@@ -73,7 +72,6 @@ def test_what_is_said_meanwhile_is_found_before_the_rest_of_a_long_text(db, sess
     say(db, session, LONG)
     catch_up(db)
     later = note(db, "The medlar is ripe")
-
     assert index.refresh(db) == 1
     assert handles(db, "medlar") == [later]
     assert index.count_stale(db) == 1  # the rest of the text
@@ -85,7 +83,6 @@ def test_what_is_said_meanwhile_is_found_before_the_rest_of_a_long_text(db, sess
 def test_indexing_continues_where_a_process_was_killed(db, session, path, steps):
     say(db, session, LONG)
     finish(db)
-
     killed = file.open_file(path, NOON, print)
     say(killed, session_of(killed), LONG)
     list(islice(index.refresh_steps(killed), steps))
@@ -93,7 +90,6 @@ def test_indexing_continues_where_a_process_was_killed(db, session, path, steps)
     killed.close()
     other = file.open_file(path, NOON, print)
     step = next(index.refresh_steps(other), "a step")
-
     assert (done > 0, step) == (True, None)
     assert other.value("select count(*) from passage") > done
     finish(other)
@@ -105,14 +101,12 @@ def test_indexing_continues_where_a_process_was_killed(db, session, path, steps)
 def test_two_processes_that_index_the_same_text_do_it_once(db, session, path):
     say(db, session, LONG)
     finish(db)
-
     one = file.open_file(path, NOON, print)
     say(one, session_of(one), LONG)
     other = one.another_connection()
     steps = [index.refresh_steps(one), index.refresh_steps(other)]
     while steps:
         steps = [each for each in steps if next(each, "ended") is None]
-
     assert one.rows(PASSAGES) == db.rows(PASSAGES)
     assert is_exact(one)
     other.close()
@@ -126,7 +120,6 @@ def test_a_fact_learned_from_a_long_text_leaves_its_other_passages_as_they_are(d
     with db.write():
         fact(db, "The person grows medlars", message=1)
     finish(db)
-
     assert db.rows("select id from passage where kind = 'm' and start > 0") == before
     assert matches(db, "medlars") == [1]
     assert is_exact(db)
@@ -138,7 +131,6 @@ def test_a_fact_learned_before_the_rest_was_indexed_is_found_and_so_is_the_rest(
     with db.write():
         fact(db, "The person grows medlars", message=1)
     finish(db)
-
     assert matches(db, "medlars") == matches(db, "quince") == matches(db, "pomegranate") == [1]
     assert is_exact(db)
 
@@ -148,7 +140,6 @@ def test_a_long_text_is_forgotten_whole_however_much_of_it_was_indexed(db, sessi
     say(db, session, words(100_000, [(60_000, "pomegranate")]))
     list(islice(index.refresh_steps(db), steps))
     forget.erase(db, forget.planned(db, selection.select_by_topic(db, "person", "pomegranate")), noon)
-
     assert (matches(db, "word7"), db.value("select count(*) from passage"), index.count_stale(db)) == ([], 0, 0)
     assert is_exact(db)
 
@@ -161,7 +152,6 @@ def test_a_text_that_is_erased_while_it_is_indexed_leaves_no_passage(db, session
         index.erase(db, "m", [1])
         db.execute("delete from message where id = 1")
     list(steps)
-
     assert (db.value("select count(*) from passage"), index.count_stale(db)) == (0, 0)
     assert is_exact(db)
 
@@ -170,7 +160,6 @@ def test_secrets_are_masked_wherever_in_a_long_text_they_are(db, session):
     places = range(40_000, 260_000, 9_999)
     say(db, session, words(270_000, [(place, f"token {KEY}") for place in places]))
     finish(db)
-
     assert matches(db, KEY) == []
     masked = db.rows("select masked from passage_text t join passage p on p.id = t.id where p.masked is not null")
     assert len(masked) >= len(places)
@@ -183,7 +172,6 @@ def test_a_rebuild_makes_the_same_passages(db, session):
     finish(db)
     before = db.rows(PASSAGES)
     progress = list(index.rebuild(db))
-
     assert db.rows(PASSAGES) == before
     assert progress[-1] == (1, 1)
     assert is_exact(db)
@@ -193,7 +181,6 @@ def test_long_notes_are_indexed_to_their_end_and_edited_like_others(db):
     handle = note(db, words(120_000, [(110_000, "quince")]), title="Fruit")
     finish(db)
     assert handles(db, "quince") == [handle]
-
     with db.write():
         index.erase(db, "n", [1])
         db.execute("update note set text = 'medlar'")

@@ -7,6 +7,7 @@ from agent_cli.memory.search import graph, index
 from tests.conftest import HERE, memory_of
 from tests.memory.search.test_graph import learn
 from tests.recalling import STRANGER, find, say
+from tests.tables import columns
 
 
 def recalled(db, question, **more):
@@ -31,7 +32,6 @@ def test_a_name_brings_the_facts_of_the_person(db, session, question):
     fill(db, session)
     for each in (*ENGLISH, "Tom is allergic to eggs"):
         learn(db, each)
-
     verdict, statements = recalled(db, question, kinds=("fact",))
     assert verdict != "nothing"
     assert set(statements) == set(ENGLISH)
@@ -54,7 +54,6 @@ def test_a_relation_leads_to_the_person_and_what_is_known_of_her(db, session, ke
     fill(db, session)
     for each in (*kept, "My brother is called Tom", "Tom is allergic to eggs"):
         learn(db, each)
-
     verdict, statements = recalled(db, question, kinds=("fact",))
     assert verdict != "nothing"
     assert set(statements[:2]) == set(kept)
@@ -63,18 +62,13 @@ def test_a_relation_leads_to_the_person_and_what_is_known_of_her(db, session, ke
 
 @pytest.mark.parametrize(
     ("relation", "question"),
-    [
-        ("I am married to Anna", "What does my wife eat?"),
-        ("My mother is called Anna", "What can Mum eat?"),
-        ("Meine Oma heißt Anna", "Was kann Oma essen?"),
-        ("My dog is called Anna", "What can our pet eat?"),
-        ("Mein Bruder heißt Anna", "Die Allergie meines Bruders?"),
-    ],
+    columns("""I am married to Anna → What does my wife eat? | My mother is called Anna → What can Mum eat?
+        Meine Oma heißt Anna → Was kann Oma essen? | My dog is called Anna → What can our pet eat?
+        Mein Bruder heißt Anna → Die Allergie meines Bruders?"""),
 )
 def test_a_relation_is_understood_in_other_words_too(db, relation, question):
     learn(db, relation)
     learn(db, "Anna is allergic to nuts")
-
     verdict, statements = recalled(db, question)
     assert (verdict != "nothing", "Anna is allergic to nuts" in statements) == (True, True)
 
@@ -83,7 +77,6 @@ def test_a_relation_that_nobody_kept_brings_nothing(db, session):
     fill(db, session)
     for each in ENGLISH:
         learn(db, each)
-
     assert recalled(db, "what can my brother eat?", kinds=("fact",)) == ("nothing", [])
     assert graph.mentions(db, "person", "what can a sister eat?") == []
 
@@ -92,7 +85,6 @@ def test_the_german_genitive_without_apostrophe_is_the_name(db, session):
     fill(db, session)
     for each in GERMAN:
         learn(db, each)
-
     verdict, statements = recalled(db, "Was ist Annas Leibspeise, und was soll ich kochen?", kinds=("fact",))
     assert (verdict, set(statements)) == ("maybe", set(GERMAN))
 
@@ -117,7 +109,6 @@ def test_the_german_genitive_without_apostrophe_is_the_name(db, session):
 def test_a_name_that_is_a_common_word_counts_only_where_it_is_a_name(db, session, name, question, named):
     fill(db, session)
     fact = learn(db, f"{name} is allergic to nuts")
-
     mentions = graph.mentions(db, "person", question)
     assert list(graph.facts(db, mentions)) == ([fact.id] if named else [])
     if named:
@@ -145,7 +136,6 @@ def test_what_somebody_has_to_do_with_comes_after_what_is_known_of_them_and_no_f
     ]
     for each in known:
         learn(db, each)
-
     assert recalled(db, "What about Anna?")[1] == [known[1], known[0], known[2]]
 
 
@@ -155,7 +145,6 @@ def test_of_many_facts_the_one_that_answers_comes_first_however_old(db, monkeypa
     learn(db, "Anna is allergic to nuts")
     for number in range(30):
         learn(db, f"Anna likes tea number {number}")
-
     assert recalled(db, "Which allergy does my sister have?")[1][0] == "Anna is allergic to nuts"
     assert recalled(db, "What is Anna allergic to?")[1][0] == "Anna is allergic to nuts"
 
@@ -166,7 +155,6 @@ def test_nothing_of_another_owner_and_nothing_hidden_is_brought(db):
     learn(db, "My sister is called Xenia", scope=STRANGER)
     learn(db, "Xenia is allergic to eggs", scope=STRANGER)
     facts.hide(memory_of(db), hidden)
-
     assert recalled(db, "what can my sister eat?")[1] == ["My sister is called Anna"]
     assert index.refresh(db) == 0
     assert recalled(db, "what can Xenia eat?", owner=HERE.owner)[1] == []

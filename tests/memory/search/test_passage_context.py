@@ -27,14 +27,12 @@ def test_words_are_counted_as_the_word_index_has_them(db, question):
     stems = db.tokens(question)
     parsed = Question(idfs=dict.fromkeys(stems, 1.0))
     counted = {text: {stem: n for stem, n in Counter(db.tokens(text)).items() if stem in stems} for text in TEXTS}
-
     assert passage_context.count_words(db, TEXTS, parsed) == counted
     assert any(counted.values())
 
 
 def test_characters_of_a_script_without_spaces_are_counted(db):
     parsed = Question(idfs={"東京": 1.0}, runs={"東京": 1})
-
     assert passage_context.count_words(db, ["東京と東京タワー", "大阪"], parsed) == {
         "東京と東京タワー": {"東京": 2},
         "大阪": {},
@@ -56,7 +54,6 @@ def test_with_the_assistant_only_a_question_and_what_a_reply_answers_are_context
         say(db, session, ask)
         reply(db, session, answer)
     expected = [[{}, {}, {}], [{}, {"boat": 1}, {}], [{}, {}, {}], [{}, {"boat": 1}, {}]]
-
     assert around(db, "boat") == expected
     take_in(db, session_of(db, HERE), "Bob has no ship", "Bob")
     assert around(db, "boat")[:4] == expected
@@ -65,5 +62,4 @@ def test_with_the_assistant_only_a_question_and_what_a_reply_answers_are_context
 def test_between_people_all_that_is_said_around_is_context(db, session):
     for number, words in enumerate(("A boat", "The harbour", "It leaks", "The boat is sold")):
         take_in(db, session, words, ("Anna", "Bob")[number % 2])
-
     assert around(db, "boat") == [[{}, {}, {}], [{}, {"boat": 1}, {}], [{"boat": 1}, {}, {"boat": 1}], [{}, {}, {}]]

@@ -85,7 +85,6 @@ def test_coverage_is_the_weighted_share_of_the_questions_words():
 )
 def test_the_legs_add_up_to_the_score_and_the_best_comes_first(rows, floor):
     scored = score(*rows, query="when mia", sessions={1: 3.0, 2: 1.5}, named=frozenset({"Ann"}), floor=floor)
-
     assert len(scored) == len(rows)
     assert [each.score for each in scored] == sorted((each.score for each in scored), reverse=True)
     for each in scored:
@@ -103,7 +102,6 @@ def test_age_takes_a_fifth_at_most_and_half_of_that_in_30_days(days, share):
 def test_a_question_seldom_holds_the_answer():
     says, asks, both = (row(text=text) for text in ("Her cat is Mia.", "Is her cat Mia?", "Her cat is Mia. Is it?"))
     by = {each.row.text: each for each in score(says, asks._replace(id=2), both._replace(id=3))}
-
     assert by["Her cat is Mia."].score > by["Her cat is Mia. Is it?"].score > by["Is her cat Mia?"].score
     assert by["Is her cat Mia?"].legs["question"] == WEIGHTS["question"]
     assert "question" not in by["Her cat is Mia."].legs
@@ -112,7 +110,6 @@ def test_a_question_seldom_holds_the_answer():
 def test_meaning_counts_above_its_floor_and_the_nearest_most():
     near, nearer, far = row(1, cosine=0.5), row(2, cosine=0.7), row(3, cosine=0.3)
     by = {each.row.id: each.legs for each in score(near, nearer, far, floor=0.3)}
-
     assert by[2]["meaning"] == pytest.approx(WEIGHTS["meaning"] * 0.4 / 0.7)
     assert by[1]["meaning"] == pytest.approx(WEIGHTS["meaning"] * 0.2 / 0.7)
     assert "meaning" not in by[3]
@@ -174,7 +171,6 @@ def test_what_was_said_before_tells_what_one_is_about_but_not_what_the_assistant
     role, with_assistant, counts
 ):
     found = row(role=role, with_assistant=with_assistant, cosine=0.5, cosines_around=(0.6, 0.0))
-
     assert ("meaning before" in score(found, floor=0.3)[0].legs) == counts
 
 

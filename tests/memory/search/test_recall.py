@@ -33,6 +33,7 @@ from tests.recalling import (
     session_of,
     take_in,
 )
+from tests.tables import columns
 from tests.turns import summarise
 
 SMALL_TALK = (
@@ -55,7 +56,6 @@ def talk(db, session):
 
 def test_a_plain_question_finds_the_message_that_has_some_of_its_words(db, talk):
     said = say(db, talk, "The cat of my sister is called Mia")
-
     assert handles(db, "What is the name of my sister's cat?")[0] == said
 
 
@@ -63,14 +63,12 @@ def test_a_rare_word_says_more_than_common_ones(db, talk):
     for number in range(20):
         say(db, session_of(db), f"The garden in the town of number {number} has a gate")
     said = say(db, session_of(db), "There is a pomegranate in it")
-
     assert handles(db, "Which garden in town has a pomegranate?")[0] == said
 
 
 def test_an_answer_is_found_by_the_question_before_it(db, talk):
     say(db, talk, "What was the name of the hotel in Lisbon?")
     answer = say(db, talk, "Casa Azul, with the blue tiles")
-
     assert answer in handles(db, "hotel in Lisbon")[:2]
 
 
@@ -79,7 +77,6 @@ def test_what_the_named_person_said_comes_first(db, session):
         take_in(db, session, f"{author} here. The weather is nice.", author)
     take_in(db, session, "Tomorrow I start to learn the cello", "Ann")
     take_in(db, session, "I play the cello too, every single day", "Bob")
-
     found = [hit.text for hit in find(db, "Does Bob play the cello?").hits]
     assert found[0] == "I play the cello too, every single day"
     assert "speaker" in find(db, "Does Bob play the cello?").hits[0].legs
@@ -111,7 +108,6 @@ def test_who_asks_what_the_assistant_said_gets_its_answer_first(db, talk, questi
     reply(db, talk, "That sounds like a plan.")
     say(db, talk, asked)
     answered = reply(db, talk, answer)
-
     assert handles(db, question)[0] == answered
 
 
@@ -126,7 +122,6 @@ def test_what_a_person_asked_is_found_with_the_reply_that_is_asked_for(db, talk,
     before = say(db, talk, asked)
     answered = reply(db, talk, answer)
     say(db, talk, "Thanks, the rain has stopped")
-
     assert handles(db, question) == [answered, before]
 
 
@@ -149,7 +144,6 @@ def test_who_asks_for_advice_gets_what_they_prefer_in_the_matter_first(db, talk,
     said = say(db, talk, wish)
     for words in others:
         say(db, talk, words)
-
     assert handles(db, question)[0] == said
 
 
@@ -175,7 +169,6 @@ def test_what_is_spread_over_a_long_reply_is_found_before_replies_with_one_part_
         reply(db, talk, f"{part} {filler}{part} {part}")
     say(db, talk, "I am moving out in May, can you help?")
     plan = reply(db, talk, filler.join(SPREAD[question]))
-
     assert handles(db, question)[0] == plan
 
 
@@ -187,7 +180,6 @@ def test_what_people_said_some_turns_before_tells_what_a_message_is_about(db):
         for author, words in (("Bob", "It does"), ("Ann", "Good to know"), ("Bob", "Why?")):
             take_in(db, talked, words, author)
         answers.append(take_in(db, talked, f"Because I paid for berth {berth}", "Ann"))
-
     found = find(db, "Which berth in the harbour of Vrsar was paid for?").hits
     legs = {hit.handle: hit.legs for hit in found if hit.handle in answers}
     assert list(legs) == answers
@@ -196,19 +188,13 @@ def test_what_people_said_some_turns_before_tells_what_a_message_is_about(db):
 
 @pytest.mark.parametrize(
     ("question", "told"),
-    [
-        ("What did I buy yesterday?", "2026-01-01"),
-        ("Was habe ich gestern gekauft? buy", "2026-01-01"),
-        ("What did I buy in March?", "2025-03-14"),
-        ("What did I buy on 3 May 2025?", "2025-05-03"),
-        ("What did I buy last week?", "2025-12-24"),
-        ("What did I buy in 2024?", "2024-07-07"),
-    ],
+    columns("""What did I buy yesterday? → 2026-01-01 | Was habe ich gestern gekauft? buy → 2026-01-01
+        What did I buy in March? → 2025-03-14 | What did I buy on 3 May 2025? → 2025-05-03
+        What did I buy last week? → 2025-12-24 | What did I buy in 2024? → 2024-07-07"""),
 )
 def test_words_for_time_put_what_was_said_then_first(db, question, told):
     for each in ("2026-01-01", "2025-03-14", "2025-05-03", "2025-12-24", "2024-07-07", "2023-07-07"):
         say(db, session_of(db), f"I did buy a thing of kind {each[:4]} {each[5:7]}", day(each))
-
     found = find(db, question).hits[0]
     assert found.text == f"I did buy a thing of kind {told[:4]} {told[5:7]}"
     assert "time" in found.legs
@@ -218,7 +204,6 @@ def test_what_is_said_twice_is_shown_once(db):
     first = "The meeting with the tax adviser about the house is in the old town hall"
     for words in (first, first + ".", first.upper()):
         say(db, session_of(db), words)
-
     assert len(handles(db, "tax adviser meeting")) == 1
 
 
@@ -232,7 +217,6 @@ def test_what_is_said_twice_is_shown_once(db):
 def test_what_differs_in_a_number_or_a_negation_is_not_the_same(db, other):
     first = "The meeting with the tax adviser about the house is in room 4 of the old town hall"
     both = {say(db, session_of(db), words) for words in (first, other)}
-
     assert set(handles(db, "tax adviser meeting")) == both
 
 
@@ -245,7 +229,6 @@ def test_a_hidden_session_or_note_is_not_found_until_it_is_restored(db, session)
     notes.hide(db, kept, noon)
     assert (find(db, "spare key").hits, find(db, "spare key").verdict) == ((), "nothing")
     assert find(db, "quince tree").verdict == "nothing"
-
     sessions.change(db, session, hidden_at=None)
     notes.restore(db, kept, noon)
     assert (handles(db, "spare key"), handles(db, "quince tree")) == ([said], [handle])
@@ -254,7 +237,6 @@ def test_a_hidden_session_or_note_is_not_found_until_it_is_restored(db, session)
 def test_the_summary_of_a_session_is_found_and_not_when_the_session_is_hidden(db, session):
     summarise(db, session, "The person wants to move to Porto.")
     assert handles(db, "Porto") == ["y1"]
-
     sessions.change(db, session, hidden_at=clock.utc(NOON))
     assert handles(db, "Porto") == []
 
@@ -266,7 +248,6 @@ def test_the_summary_of_a_week_is_found_by_its_grain_and_says_which_week_it_tell
         made = summaries.NewSummary(f"Porto was all they spoke of in {key}.", "", "model", "m")
         with db.write():
             summaries.save_period(db, "person", periods.parse(key), made, "2025-12-14T10:00:00.000Z", noon)
-
     assert set(handles(db, "Porto")) == {said, "y1", "y2", "y3"}
     assert set(handles(db, "Porto", unit="week")) == {said, "y2"}
     assert handles(db, "Porto", unit="month", kinds=("summary",)) == ["y3"]
@@ -280,7 +261,6 @@ def test_only_a_fact_in_force_is_found_alone_and_by_its_message(db, session, cha
     said = say(db, session, "Hello there")
     number = fact(db, "The person is allergic to walnuts", message=int(said[1:]))
     assert set(handles(db, "allergic to walnuts")) == {f"f{number}", said}
-
     changed = "hidden_at = '2026-01-02T12:00:00.000Z'" if change == "hidden" else f"state = '{change}'"
     with db.write():
         db.execute(f"update fact set {changed} where id = ?", (number,))
@@ -292,7 +272,6 @@ def test_a_hidden_fact_is_not_found_even_before_the_index_has_caught_up(db, sess
     assert handles(db, "walnuts") == [f"f{number}"]
     db.execute("update fact set hidden_at = 'x' where id = ?", (number,))
     db.execute("delete from stale")
-
     assert handles(db, "walnuts") == []
 
 
@@ -302,7 +281,6 @@ def test_nothing_of_another_owner_is_found(db, session):
     other = say(db, theirs, "The spare key is in the shed", scope=STRANGER)
     note(db, "A spare key of the stranger", scope=STRANGER)
     fact(db, "The stranger has a spare key", owner="caller")
-
     assert handles(db, "spare key") == [mine]
     assert other in handles(db, "spare key", owner="caller")
     assert mine not in handles(db, "spare key", owner="caller")
@@ -338,18 +316,13 @@ def test_filters_leave_out_everything_else(db, session):
 
 @pytest.mark.parametrize(
     ("said", "asked"),
-    [
-        ("我下周去东京出差", "东京"),
-        ("我们在大别山里走了三天", "大别山"),
-        ("我们在大别山里走了三天", "你去过大别山吗？"),
-        ("来月は京都で会いましょう", "京都"),
-        ("제 고양이 이름은 미아입니다", "고양이"),
-        ("แมวของฉันชื่อมีอา", "แมว"),
-    ],
+    columns("""我下周去东京出差 → 东京 | 我们在大别山里走了三天 → 大别山 | 我们在大别山里走了三天 → 你去过大别山吗？
+        来月は京都で会いましょう → 京都
+        제 고양이 이름은 미아입니다 → 고양이
+        แมวของฉันชื่อมีอา → แมว"""),
 )
 def test_words_without_spaces_are_found(db, talk, said, asked):
     handle = say(db, talk, said)
-
     found = find(db, asked)
     assert found.hits[0].handle == handle
     assert found.verdict in ("known", "maybe")
@@ -357,17 +330,13 @@ def test_words_without_spaces_are_found(db, talk, said, asked):
 
 @pytest.mark.parametrize(
     ("said", "asked"),
-    [
-        ("Dinner with Katarzyna in the harbour", "Katarzina"),
-        ("The appointment with Dr. Schwarzenbacher was moved", "Schwarzenbaher"),
-        ("Set MAX_RETRY_COUNTER to seven", "retry_coun"),
-        ("The handler is called onConnectionClosed", "connectionclo"),
-        ("The ticket is ABC-2041-XY", "2041-XY"),
-    ],
+    columns("""Dinner with Katarzyna in the harbour → Katarzina
+        The appointment with Dr. Schwarzenbacher was moved → Schwarzenbaher
+        Set MAX_RETRY_COUNTER to seven → retry_coun | The handler is called onConnectionClosed → connectionclo
+        The ticket is ABC-2041-XY → 2041-XY"""),
 )
 def test_a_misspelt_name_and_half_an_identifier_are_found(db, talk, said, asked):
     handle = say(db, talk, said)
-
     assert handles(db, asked)[0] == handle
 
 
@@ -375,7 +344,6 @@ def test_the_doctor_finds_the_dentist_without_a_word_in_common(db, talk):
     dentist = note(db, "dentist appointment Friday 3pm")
     note(db, "buy milk and two loaves of bread")
     embed(db)
-
     found = find(db, "when do I see the doctor?", meaning=EMBEDDED)
     assert found.hits[0].handle == dentist
     assert "meaning" in found.hits[0].legs
@@ -390,11 +358,9 @@ def test_another_thread_that_looks_for_the_nearest_changes_nothing(tmp_path):
     for said in ("I have a dentist appointment on Friday", *SMALL_TALK):
         say(db, session, said)
     embed(db)
-
     apart = find(db, "when do I see the doctor about the weather?", meaning=EMBEDDED)
     with db.snapshot():  # in which no other connection reads
         together = recall.find(db, "when do I see the doctor about the weather?", Filter("person"), NOON, 10, EMBEDDED)
-
     assert apart == together
     assert "meaning" in apart.hits[0].legs
     db.close()
@@ -410,7 +376,6 @@ def test_another_thread_that_looks_for_the_nearest_changes_nothing(tmp_path):
 )
 def test_the_verdict_says_how_much_of_the_question_is_known(db, talk, question, verdict):
     say(db, talk, "The name of the cat of my sister is Mia")
-
     assert find(db, question).verdict == verdict
 
 
@@ -437,7 +402,6 @@ def test_the_question_in_the_log_is_no_answer_to_itself(db, talk):
     said = say(db, talk, "Dinner with Katarzyna in the harbour")
     say(db, talk, "Where did I dine with Katarzina?")
     catch_up(db)
-
     found = recall.find(db, "Where did I dine with Katarzina?", Filter("person"), NOON, logged=True)
     assert [hit.handle for hit in found.hits][:1] == [said]
     unknown = say(db, talk, "Which submarine sank near Murmansk?")
@@ -450,7 +414,6 @@ def test_the_question_in_the_log_is_no_answer_to_itself(db, talk):
 def test_a_hit_says_what_it_is(db):
     session = session_of(db)
     take_in(db, session, "The cat is called Mia", "Ann", NOON, "D1:3")
-
     (hit,) = find(db, "cat").hits
     said = "message", 1, "D1:3", session, NOON.timestamp(), "The cat is called Mia"
     assert (hit.kind, hit.id, hit.external_id, hit.session, hit.at, hit.text) == said
@@ -460,7 +423,6 @@ def test_a_hit_says_what_it_is(db):
 def test_of_two_that_say_as_much_the_newer_comes_first_and_an_old_one_is_still_found(db):
     old = say(db, session_of(db), "The boiler was serviced by Meier", NOON - timedelta(days=3000))
     new = say(db, session_of(db), "The boiler was serviced by Huber", NOON - timedelta(days=1))
-
     assert handles(db, "Who serviced the boiler?") == [new, old]
 
 
@@ -508,14 +470,12 @@ def test_an_answer_of_the_assistant_is_found_and_one_of_the_offline_model_is_not
     given_ = reply(db, session, "The capital of Bhutan is Thimphu")
     quoted = reply(db, session, "I only quote: Bhutan")
     db.execute("update message set model = 'offline' where id = ?", (int(quoted[1:]),))
-
     assert handles(db, "Bhutan") == [given_]
 
 
 def test_where_a_text_was_said_does_not_matter_unless_asked(db):
     away = session_of(db, ELSEWHERE)
     there = say(db, away, "The boat was sold", scope=ELSEWHERE)
-
     assert handles(db, "boat") == [there]
     assert handles(db, "boat", place=HERE.place) == []
 
@@ -526,11 +486,9 @@ def test_neighbours_are_those_in_the_conversation_whatever_was_indexed_last(db, 
     while index.refresh(db):
         pass
     db.execute("insert into stale (kind, row) values ('m', 2)")  # as when a fact of it is accepted
-
     while index.refresh(db):
         pass
     ids_in_order = [id for (id,) in db.rows("select id from passage where kind = 'm' order by row")]
-
     assert ids_in_order != sorted(ids_in_order)
     around = passage_context.neighbours(db, ids_in_order)
     assert [around[id] for id in ids_in_order] == [
@@ -558,7 +516,6 @@ def learn(db, words, at, session=None, **more):
 def test_what_is_true_now_comes_before_what_was(db, talk, first, then, question):
     _, old = learn(db, first, "2025-03-01")
     new, said = learn(db, then, "2025-06-12")
-
     found = find(db, question)
     assert found.hits[0].handle in (new.handle, said)
     assert found.hits[0].label == ""
@@ -575,7 +532,6 @@ def test_a_message_of_which_some_is_still_true_says_so(db):
         told = adoption.claim(each, "typed", message=message, learned=day("2025-03-01"))
         adoption.add(memory_of(db, lambda: day("2025-03-01")), told)
     learn(db, "I moved to Linz", "2025-06-12")
-
     (hit,) = [hit for hit in find(db, "Graz").hits if hit.handle == f"m{message}"]
     assert hit.label == "(partly no longer true since 12 June 2025)"
     assert "outdated" not in hit.legs
@@ -585,7 +541,6 @@ def test_a_name_in_the_question_brings_what_is_known_of_it(db, talk):
     for number in range(30):
         say(db, session_of(db), f"Zoë told me about the number {number} again and again")
     known = adoption.add(memory_of(db), adoption.claim("Zoë lives in Graz", "typed")).fact
-
     (hit,) = [hit for hit in find(db, "What about zoe?").hits if hit.handle == known.handle]
     assert hit.legs["entity"] > 0
     assert sum(hit.legs.values()) == pytest.approx(hit.score)
@@ -594,7 +549,6 @@ def test_a_name_in_the_question_brings_what_is_known_of_it(db, talk):
 def test_an_expired_fact_is_found_no_more(db):
     told = adoption.claim("Anna lives in Graz", "typed", valid_to=NOON + timedelta(days=1))
     known = adoption.add(memory_of(db), told).fact
-
     assert handles(db, "Anna Graz") == [known.handle]
     assert handles(db, "Anna Graz", now=NOON + timedelta(days=2)) == []
 
@@ -603,7 +557,6 @@ def test_a_fact_of_a_session_is_found_in_that_session_alone(db):
     here, there = session_of(db), session_of(db)
     told = adoption.claim("Anna is on the phone", "typed", session=here)
     known = adoption.add(memory_of(db), told).fact
-
     assert handles(db, "Anna phone", current_session=here) == [known.handle]
     assert handles(db, "Anna phone", current_session=there) == []
     assert handles(db, "Anna phone") == []
@@ -657,7 +610,6 @@ def test_the_coarsest_summaries_of_a_time_stand_before_what_was_said_in_it(db):
         made = summaries.NewSummary(f"They spoke of {key}.", "", summaries.MODEL, "m")
         with db.write():
             summaries.save_period(db, PERSON, period, made, last, noon)
-
     assert handles(db, "What happened in the last twelve days?") == ["y3", "y4", "y1", late]
     assert handles(db, "last week", kinds=("message",)) == []
     assert handles(db, "What did I do on Tuesday last week?") == ["y3"]

@@ -28,7 +28,6 @@ def test_what_was_said_later_comes_first(db, earlier, later, question, meaning):
         say(db, session, f"My parcel number {n} is at the post office in Graz", day("2026-06-02"))
     second = say(db, session, later, day("2026-07-01"))
     found = find(db, question, now=day("2026-07-02"), meaning=meaning)
-
     shown = [hit.handle for hit in found.hits]
     assert (shown[0], found.verdict) == (second, "known")
     assert {hit.handle: hit.label for hit in found.hits}.get(first, f"(replaced by {second})") == (
@@ -40,7 +39,6 @@ def test_dates_decide_not_the_order(db):
     session = session_of(db)
     newer = say(db, session, "I moved to Wels on 3 March 2026", day("2026-04-01"))
     say(db, session, "I moved to Linz in June 2025", day("2026-04-02"))
-
     assert handles(db, "where did I move to", now=day("2026-05-01"))[0] == newer
 
 
@@ -48,7 +46,6 @@ def test_what_will_be_true_replaces_nothing_yet(db):
     session = session_of(db)
     now = say(db, session, "I live in Graz", day("2026-04-01"))
     planned = say(db, session, "I am moving to Vienna on 1 October 2026", day("2026-04-02"))
-
     assert handles(db, "which city do I live in", now=day("2026-05-01"))[0] == now
     assert [(hit.handle, hit.label) for hit in find(db, "moving to Vienna", now=day("2026-05-01")).hits] == [
         (planned, "")
@@ -59,7 +56,6 @@ def test_what_will_be_true_replaces_nothing_yet(db):
 def test_a_fact_replaces_what_was_only_said_before(db):
     said = say(db, session_of(db), "I live in Graz", day("2026-01-01"))
     kept = adoption.add(memory_of(db), adoption.claim("I live in Linz", "typed")).fact
-
     found = find(db, "where do I live", now=day("2026-02-01")).hits
     assert [hit.handle for hit in found] == [kept.handle, said]
     assert found[1].label == f"(replaced by {kept.handle})"
@@ -85,7 +81,6 @@ def test_what_says_nothing_else_replaces_nothing(db, later):
     session = session_of(db)
     say(db, session, "I live in Graz", day("2026-01-01"))
     say(db, session, later, day("2026-02-01"))
-
     assert all(hit.label == "" for hit in find(db, "do I live in Graz", now=day("2026-03-01")).hits)
 
 
@@ -93,7 +88,6 @@ def test_what_another_says_replaces_nothing(db):
     session = session_of(db)
     take_in(db, session, "I live in Graz", "Anna", day("2026-01-01"))
     take_in(db, session, "I moved to Linz", "Ben", day("2026-02-01"))
-
     assert all(hit.label == "" for hit in find(db, "where do I live", now=day("2026-03-01")).hits)
 
 
@@ -112,7 +106,6 @@ def test_a_relation_that_was_only_said_is_followed(db, relation, told, question)
     for n in range(40):
         say(db, session_of(db), f"The parcel number {n} is at the post office of a city", day("2026-06-03"))
         note(db, f"Das Paket Nummer {n} liegt auf der Post", day("2026-06-03"))
-
     assert {*handles(db, question, now=day("2026-07-01"))[:2]} == {first, second}
 
 
@@ -120,7 +113,6 @@ def test_a_relation_kept_as_a_fact_leads_to_what_was_only_said(db):
     adoption.add(memory_of(db), adoption.claim("My sister is called Anna", "typed"))
     said = say(db, session_of(db), "Anna is married to Jonas, he is a beekeeper", day("2026-02-01"))
     reply(db, session_of(db), "Anna is a name.", day("2026-02-02"))
-
     assert said in handles(db, "what is the trade of my sister's family", now=day("2026-03-01"))
 
 
@@ -129,7 +121,6 @@ def test_what_the_assistant_said_of_a_relative_does_not_answer(db):
     say(db, session, "My brother is called Lukas", day("2026-02-01"))
     say(db, session, "tell me of names", day("2026-02-01"))
     made_up = reply(db, session, "Lukas wants a bicycle.", day("2026-02-02"))
-
     assert made_up not in handles(db, "what is the hobby of my brother", now=day("2026-03-01"))
 
 
@@ -139,7 +130,6 @@ def test_a_question_of_the_past_finds_what_is_no_longer_true(db, question):
     old = say(db, session, "I moved to Linz in June 2020", day("2026-01-01"))
     say(db, session, "Ich bin im Juli 2025 nach Wels gezogen", day("2026-02-01"))
     say(db, session, "I moved to Graz on 3 March 2026", day("2026-03-04"))
-
     assert handles(db, question, now=day("2026-06-01"))[0] == old
 
 
@@ -147,7 +137,6 @@ def test_a_question_of_the_past_finds_the_message_of_a_fact_that_ended(db):
     told = say(db, session_of(db), "I moved to Linz in June 2020", day("2026-01-01"))
     adoption.add(memory_of(db), adoption.claim("I moved to Linz in June 2020", "typed", message=int(told[1:])))
     adoption.add(memory_of(db), adoption.claim("I moved to Salzburg on 1 January 2026", "typed"))
-
     assert handles(db, "when did I move to Linz?", now=day("2026-06-01"))[0] == told
     assert handles(db, "where do I live?", now=day("2026-06-01"))[0] != told
 
@@ -166,7 +155,6 @@ def test_a_plan_stands_behind_what_holds_until_then(db, question, planned_first)
     present = adoption.add(memory_of(db), adoption.claim("I live in Graz", "typed")).fact
     plan = adoption.add(memory_of(db), adoption.claim("I will move to Vienna on 1 October 2026", "typed")).fact
     found = handles(db, question, now=day("2026-05-01"))
-
     assert found[0] == (plan if planned_first else present).handle
 
 
@@ -174,7 +162,6 @@ def test_the_message_of_a_plan_stands_behind_the_present_value_too(db):
     session = session_of(db)
     present = say(db, session, "I moved to Salzburg on 1 July 2025", day("2025-07-02"))
     plan = say(db, session, "I will move to Vienna on 1 October 2026", day("2026-04-02"))
-
     assert handles(db, "to which city did I move", now=day("2026-05-01"))[:2] == [present, plan]
     assert handles(db, "to which city will I move", now=day("2026-05-01"))[:2] == [plan, present]
 
@@ -184,6 +171,5 @@ def test_words_that_only_ask_say_little(db):
     lukas = say(db, session, "Lukas hat eine Wohnung in Hamburg", day("2026-01-01"))
     say(db, session, "Ich habe jetzt auf Ebene 5 geparkt", day("2026-01-02"))
     say(db, session, "remember that my parcel is at the post office", day("2026-01-02"))
-
     assert handles(db, "wo lebt Lukas jetzt", now=day("2026-02-01"))[0] == lukas
     assert handles(db, "do you remember where Lukas lives", now=day("2026-02-01"))[0] == lukas

@@ -59,7 +59,6 @@ def test_an_import_is_found_by_words_before_it_has_trigrams(imported):
     assert matches(imported, "kat", "trigrams") == matches(imported, "lis", "trigrams") == []
     assert not index.is_complete(imported)
     assert word_tables.count_without_trigrams(imported) == MANY
-
     finish(imported)
     assert matches(imported, "kat", "trigrams") == [1]
     assert matches(imported, "lis", "trigrams") == [MANY]
@@ -75,7 +74,6 @@ def test_the_segments_of_an_import_are_merged_behind_it_even_after_a_crash(impor
             break  # all trigrams are made, and the process ends here
     assert segments(imported, "words") > 1
     assert not index.is_complete(imported)
-
     finish(imported)
     assert segments(imported, "words") == segments(imported, "trigrams") == 1
     assert index.is_complete(imported)
@@ -88,7 +86,6 @@ def test_what_is_written_meanwhile_is_found_by_parts_of_words_too(imported):
     note(imported, "The boat is called Esmeralda")
     index.refresh(imported)
     finish(imported)
-
     assert matches(imported, "esm", "trigrams") == [MANY + 1]
     assert [hit.kind for hit in find(imported, "Esmeralde").hits] == ["note"]
     assert is_exact(imported)
@@ -104,7 +101,6 @@ def test_what_is_erased_while_words_are_indexed_is_in_no_index(tmp_path):
     with db.write():
         log.erase(db, [last])
     next(steps)
-
     assert index.count_stale(db) == 0
     assert db.rows("select max(row) from passage") == [(last - 1,)]
     db.close()
@@ -119,7 +115,6 @@ def test_what_is_erased_meanwhile_is_in_no_index(imported, row, made):
     with imported.write():
         index.erase(imported, "m", [row])
     assert matches(imported, word, "words") == matches(imported, triple, "trigrams") == []
-
     finish(imported)
     assert matches(imported, triple, "trigrams") == []
     assert is_exact(imported)
@@ -149,7 +144,6 @@ def test_damage_of_the_trigrams_ends_their_making_and_a_repair_makes_all(importe
     finish(imported)
     assert meta.damaged_indexes(imported) == ["trigrams"]
     assert matches(imported, "lisbon", "words") == [MANY]
-
     word_tables.repair(imported, "trigrams")
     table = word_tables.table(imported, "trigrams")
     assert imported.rows(f"select rowid from {table} where {table} match 'lis'") == [(MANY,)]

@@ -63,16 +63,13 @@ def vector_tables(db):
 
 def test_a_file_has_no_vectors_until_a_set_is_begun(db):
     assert (vectors.current(db), vectors.being_filled(db)) == (None, None)
-
     made = begin(db)
-
     assert vectors.current(db) == made == vectors.VectorSet(1, "compass", 2, 0.1)
     assert (vectors.being_filled(db), vectors.count(db, made), vectors.count_missing(db, made)) == (None, 0, 4)
 
 
 def test_a_set_is_filled_in_batches_until_it_is_whole(db):
     made = begin(db)
-
     assert [vectors.fill(db, made, embed, 3) for _ in range(3)] == [3, 1, 0]
     assert held(db, made) == [1, 2, 3, 4]
     assert vectors.count_missing(db, made) == 0
@@ -82,7 +79,6 @@ def test_what_is_said_later_is_filled_in_later(db):
     made = filled(db)
     note(db, "north")
     catch_up(db)
-
     assert vectors.count_missing(db, made) == 1
     assert vectors.fill(db, made, embed) == 1
     assert held(db, made) == [1, 2, 3, 4, 5]
@@ -92,16 +88,13 @@ def test_a_text_that_has_no_vector_is_looked_at_once(db):
     note(db, "nowhere")
     catch_up(db)
     made = filled(db)
-
     assert held(db, made) == [1, 2, 3, 4]
     assert vectors.count_missing(db, made) == 0
 
 
 def test_the_nearest_come_first_with_their_cosines(db, scanned):
     made = filled(db)
-
     found = vectors.nearest(db, made, NORTHEAST, 3)
-
     assert [id for id, _ in found] == [3, 2, 1]
     assert [cosine for _, cosine in found] == pytest.approx([1.0, 0.8, 0.6], abs=0.01)
     assert vectors.cosines(db, made, NORTH, [1, 3, 99]) == pytest.approx({1: 0.0, 3: 0.8}, abs=0.01)
@@ -109,17 +102,14 @@ def test_the_nearest_come_first_with_their_cosines(db, scanned):
 
 def test_an_empty_set_finds_nothing(db, scanned):
     made = begin(db)
-
     assert vectors.nearest(db, made, NORTH, 3) == []
     assert vectors.cosines(db, made, NORTH, [1, 2]) == {}
 
 
 def test_a_passage_that_was_deleted_is_in_no_set(db):
     now, then = filled(db), filled(db, "vectors next")
-
     with db.write():
         index.erase(db, "n", [2])
-
     assert held(db, now) == held(db, then) == [1, 3, 4]
     assert [id for id, _ in vectors.nearest(db, now, NORTH, 1)] == [3]
 
@@ -148,7 +138,6 @@ def test_a_passage_changed_while_its_vector_is_made_gets_that_of_its_new_words(d
         return embed(texts)
 
     vectors.fill(db, made, meanwhile)
-
     assert (held(db, made), vectors.count_missing(db, made)) == ([1, 2, 3, 4], 1)
 
 
@@ -192,11 +181,9 @@ def test_the_present_set_is_searched_until_another_is_swapped_in(db):
     old = filled(db)
     new = begin(db, "other", "vectors next")
     assert (vectors.current(db), vectors.being_filled(db)) == (old, new)
-
     while vectors.fill(db, new, embed):
         pass
     vectors.swap(db)
-
     assert (vectors.current(db), vectors.being_filled(db)) == (new, None)
     assert vector_tables(db) == ["bits_2", "vectors_2"]
     assert db.rows("select key from meta where key glob 'embedded *'") == [("embedded 2",)]
@@ -205,17 +192,14 @@ def test_the_present_set_is_searched_until_another_is_swapped_in(db):
 def test_a_swap_without_another_set_changes_nothing(db):
     made = filled(db)
     vectors.swap(db)
-
     assert (vectors.current(db), held(db, made)) == (made, [1, 2, 3, 4])
 
 
 def test_a_set_that_is_given_up_leaves_nothing_and_its_name_is_not_used_again(db):
     old = filled(db)
     begin(db, "other", "vectors next")
-
     vectors.discard_unfinished(db)
     vectors.discard_unfinished(db)
-
     assert (vectors.current(db), vectors.being_filled(db)) == (old, None)
     assert vector_tables(db) == ["bits_1", "vectors_1"]
     assert begin(db, "third", "vectors next").number == 3
@@ -227,9 +211,7 @@ def test_renewed_sets_are_empty_and_of_the_same_embedders(db):
     with meta.tolerate_damage(db, "vectors"):
         db.execute("select * from bits_9")
     assert meta.damaged_indexes(db) == ["vectors"]
-
     vectors.recreate(db)
-
     assert vectors.current(db) == vectors.VectorSet(3, "compass", 2, 0.1)
     assert vectors.being_filled(db) == vectors.VectorSet(4, "other", 2, 0.1)
     assert held(db, vectors.current(db)) == []
@@ -262,7 +244,6 @@ def test_among_many_the_bound_leaves_out_most_and_none_of_the_nearest(large, sca
         bound = vectors.distance_bound(db, made, vectors.to_bits(vector))
         within = sum(WIDE - same <= bound for same in agreeing)
         found = vectors.nearest(db, made, vector, 15)
-
         assert vectors.NEAREST <= within < MANY // 20
         assert [cosine for _, cosine in found] == pytest.approx(
             [(2 * same - WIDE) / WIDE for same in sorted(agreeing, reverse=True)[:15]], abs=0.01
@@ -274,7 +255,6 @@ def test_a_few_vectors_with_ids_far_apart_are_all_looked_at(db, scanned):
     with db.write():
         for id, direction in ((1, EAST), (1_000_000, NORTH), (1_000_001, WEST)):
             vectors.insert(db, made, id, direction)
-
     assert vectors.distance_bound(db, made, vectors.to_bits(NORTH)) == 8
     assert [id for id, _ in vectors.nearest(db, made, WEST, 3)] == [1_000_001, 1_000_000, 1]
 
@@ -289,11 +269,9 @@ def test_what_was_filled_in_and_erased_since_the_last_search_is_so_in_the_next(d
         for number, direction in enumerate((EAST, NORTH, [0.0, 0.0], NORTHEAST), 1):
             vectors.insert(db, among, sign * number, direction)
     assert [id for id, _ in vectors.nearest(db, among, NORTH, 2)] == [2 * sign, 4 * sign]
-
     with db.write():
         vectors.insert(db, among, 5 * sign, NORTH)
         vectors.erase(db, [2 * sign])
-
     assert [id for id, _ in vectors.nearest(db, among, NORTH, 2)] == [5 * sign, 4 * sign]
 
 
@@ -305,7 +283,6 @@ def test_what_is_left_is_found_when_all_that_was_nearest_is_erased(db, scanned):
     assert len(vectors.nearest(db, made, NORTH, 100)) == 100
     with db.write():
         vectors.erase(db, range(2, 151))
-
     assert len(vectors.nearest(db, made, NORTH, 10)) == 10
 
 
@@ -315,13 +292,11 @@ def test_a_set_made_anew_is_searched_in_place_of_the_old_one(db, scanned):
     vectors.recreate(db)
     with db.write():
         vectors.insert(db, vectors.current(db), 77, WEST)
-
     assert [id for id, _ in vectors.nearest(db, vectors.current(db), NORTH, 5)] == [77]
 
 
 def test_damaged_bits_are_told_as_damage(db, scanned):
     made = filled(db)
     db.execute(f"update {made.bits}_vector_chunks00 set vectors = x'00'")
-
     with pytest.raises(IndexDamaged), db.index_access():
         vectors.nearest(db, made, NORTH, 1)
