@@ -36,7 +36,7 @@ from agent_cli.memory.conversations import sessions
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.search import recall_log
 from agent_cli.messages import Failure, Part, ToolCall, join_parts
-from agent_cli.render.reply_lines import PlainWriter
+from agent_cli.render import reply_lines
 from agent_cli.store import ids
 from agent_cli.text import one_line
 from agent_cli.tools.tool import ToolContext
@@ -280,37 +280,26 @@ def _approver(invocation: Invocation, asked: AskOptions, cancel: Cancel) -> poli
     def approve(call: ToolCall) -> bool | None:
         if call.name in allowed_tools:
             return True
+        display, key = invocation.display(), ""
         # Ctrl-C ends the question, and the turn with it: the handler of the turn alone would leave the key awaited.
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
-        answer = ""
         try:
-            answer = _decision(call, invocation)
+            for shown, offered in reply_lines.questions(call, display.width()):
+                output.write_stderr(shown)
+                key = terminal.key(reply_lines.styled(offered, display))
+                if key != "o":
+                    break
         except KeyboardInterrupt:
             cancel()
         except terminal.NoTerminal:
             return None
         finally:
             signal.signal(signal.SIGINT, before)
-        if answer == "a":
+        if key == "a":
             allowed_tools.add(call.name)
-        return answer in ("y", "a")
+        return key in ("y", "a")
 
     return approve
-
-
-def _decision(call: ToolCall, invocation: Invocation) -> str:
-    """The key that was pressed after the call was shown; `o` shows what was folded, and is asked again."""
-    from agent_cli.render import reply_lines  # few questions lead to a call
-
-    display = invocation.display()
-    width = display.width()
-    is_folded = reply_lines.is_folded(call, width)
-    output.write_stderr(reply_lines.question(call, width))
-    key = terminal.key(reply_lines.styled(reply_lines.MORE if is_folded else reply_lines.QUESTION, display))
-    if key == "o" and is_folded:
-        output.write_stderr(reply_lines.question(call, width, whole=True))
-        key = terminal.key(reply_lines.styled(reply_lines.QUESTION, display))
-    return key
 
 
 def _print_turn(
@@ -323,7 +312,7 @@ def _print_turn(
             for each in transcript.take(event):
                 output.put_json_line(_without_notices(each))
     else:
-        writer: AnswerWriter = PlainWriter(sys.stdout)
+        writer: AnswerWriter = reply_lines.PlainWriter(sys.stdout)
         if asked.form != "json" and (asked.render or sys.stdout.isatty()):
             from agent_cli.render import markdown  # not needed for a pipe
 
@@ -454,7 +443,7 @@ def _say(talk: "Conversation", words: str) -> None:
 
 
 def _draw(work: Iterator[events.Event]) -> None:
-    writer = PlainWriter(sys.stdout)
+    writer = reply_lines.PlainWriter(sys.stdout)
     for event in work:
         match event:
             case events.TextArrived(text):

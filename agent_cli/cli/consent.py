@@ -9,6 +9,7 @@ import errno
 import os
 import signal
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from typer import Exit
@@ -58,6 +59,18 @@ def answer(question: str) -> str:
     """The typed line in lower case. Only where `is_possible`."""
     sys.stdout.flush()
     return terminal.line(clean(question))
+
+
+def confirm(question: str, without: str, look: str = "--dry-run", shown: Iterable[str] = ()) -> None:
+    """Show lines, and have the person type yes; `without` begins the errors, `look` is the flag that only shows.
+
+    Raises UsageError where nobody can answer, AgentError after anything else.
+    """
+    if not is_possible():
+        raise UsageError(f"{without}: look at it with {look}, then say --yes, or run it at a terminal")
+    output.lines(shown)
+    if answer(f"{question} type yes: ") != "yes":
+        raise AgentError(without)
 
 
 def is_unattended(app: App) -> bool:

@@ -9,7 +9,7 @@ from agent_cli.app.app import App
 from agent_cli.cli import consent, output
 from agent_cli.cli.invocation import Decision, group, parse_moment
 from agent_cli.cli.options import AsJson, Until, argument, flag, option
-from agent_cli.errors import AgentError, TracesLeft, UsageError
+from agent_cli.errors import TracesLeft, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.forgetting import erasure_receipt, forget, selection
 from agent_cli.memory.language.keywords import NO_KEYWORDS
@@ -121,8 +121,7 @@ def _confirmed(app_: App, plan: forget.ErasurePlan, yes: bool, as_json: bool, as
         if chosen:
             plan = forget.with_related(app_.db, plan, chosen)
             output.lines(plan.format_lines())
-    if consent.answer("erase it for good? type yes: ") != "yes":
-        raise AgentError("nothing was erased")
+    consent.confirm("erase it for good?", "nothing was erased")
     return plan
 
 

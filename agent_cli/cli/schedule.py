@@ -283,7 +283,8 @@ def install(
     output.lines(installation.described())
     if print_:
         return
-    _confirm("install this?", yes)
+    if not yes:
+        consent.confirm("install this?", "nothing was changed", "--print")
     for path, words in installation.files.items():
         try:
             atomic_file.make_folder(path.parent)
@@ -308,7 +309,8 @@ def uninstall(yes: Yes = False) -> None:
         return
     places = {each: files[-1] for each, files in _files().items()}
     output.lines(f"{each}: {places.get(each, 'a line of your crontab')}" for each in found)
-    _confirm("take this out?", yes)
+    if not yes:
+        consent.confirm("take this out?", "nothing was changed", "--print")
     for each in found:
         if each == "systemd":
             _run(["systemctl", "--user", "disable", "--now", f"{_NAME}.timer"], may_fail=True)
@@ -321,15 +323,6 @@ def uninstall(yes: Yes = False) -> None:
         if each == "systemd":
             _run(["systemctl", "--user", "daemon-reload"], may_fail=True)
     output.say("taken out: schedules run only while `agent schedule run` does")
-
-
-def _confirm(question: str, yes: bool) -> None:
-    if yes:
-        return
-    if not consent.is_possible():
-        raise UsageError("nothing was changed: look at it with --print, then say --yes, or run it at a terminal")
-    if consent.answer(f"{question} type yes: ") != "yes":
-        raise AgentError("nothing was changed")
 
 
 def _available_scheduler() -> Scheduler:

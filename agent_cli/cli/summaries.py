@@ -17,7 +17,7 @@ from agent_cli.app.app import App
 from agent_cli.cli import consent, output
 from agent_cli.cli.invocation import Decision, Invocation, group, noun
 from agent_cli.cli.options import AsJson, Limit, PeriodUnit, argument, flag, option
-from agent_cli.errors import AgentError, UsageError
+from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.lifecycle import retention
@@ -285,11 +285,8 @@ def apply(app_: App, yes: bool = flag("--yes", "Do not ask: you have seen what w
         output.note(_NOT_OLD)
         return
     if not yes:
-        if not consent.is_possible():
-            raise UsageError("nothing was removed: look at it with --dry-run, then say --yes, or run it at a terminal")
-        output.say(f"to be removed: {_format_counts(_counts(going))}")
-        if consent.answer("remove it for good? type yes: ") != "yes":
-            raise AgentError("nothing was removed")
+        shown = [f"to be removed: {_format_counts(_counts(going))}"]
+        consent.confirm("remove it for good?", "nothing was removed", shown=shown)
     removed: Counter[str] = Counter()
     for level, count in retention.run(app_.db, limits, app_.time):
         removed[level] += count

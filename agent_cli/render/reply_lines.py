@@ -74,7 +74,7 @@ _LINE_BREAKS = str.maketrans({"\u2028": "\n", "\u2029": "\n", "\x85": "\n", "\r"
 
 
 def question(call: ToolCall, width: int, *, whole: bool = False) -> str:
-    """The call, in lines of at most `width` cells. `QUESTION` asks for the keys, `MORE` where something is folded."""
+    """The call, in lines of at most `width` cells."""
     first = f"{NEEDS_YOU.sign} The model wants to call {_plain(call.name)}:"
     lines = [first, *_arguments(call.arguments, width, whole)]
     if call.resolved:
@@ -91,8 +91,10 @@ def styled(text: str, display: Display) -> str:
     return f"{display.styled(sign, NEEDS_YOU.style)} {rest}"
 
 
-def is_folded(call: ToolCall, width: int) -> bool:
-    return question(call, width) != question(call, width, whole=True)
+def questions(call: ToolCall, width: int) -> list[tuple[str, str]]:
+    """The call and the question for the keys; where something is folded, then the whole call, for who presses `o`."""
+    short, whole = question(call, width), question(call, width, whole=True)
+    return [(short, QUESTION)] if short == whole else [(short, MORE), (whole, QUESTION)]
 
 
 def _arguments(arguments: dict[str, Any], width: int, whole: bool) -> Iterator[str]:

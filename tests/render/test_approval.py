@@ -1,7 +1,7 @@
 """What a person sees of a call before they say yes to it."""
 
 from agent_cli.messages import ToolCall
-from agent_cli.render.reply_lines import QUESTION, is_folded, question
+from agent_cli.render.reply_lines import MORE, QUESTION, question, questions
 
 HEAD = "? The model wants to call save_note:"
 
@@ -63,10 +63,12 @@ def test_a_long_text_is_folded_and_shown_whole_when_it_is_asked_for():
     text = "\n".join(f"line {number}" for number in range(30))
     folded = shown(text=text)
     assert (len(folded), folded[8], folded[-1]) == (12, "          … 20 lines are not shown …", "          line 29")
-    assert is_folded(ToolCall("c1", "save_note", {"text": text}), 80)
     whole = shown(text=text, whole=True)
     assert [line.strip() for line in whole[2:]] == text.split("\n")[1:]
-    assert not is_folded(ToolCall("c1", "save_note", {"text": "short"}), 80)
+    asked = [(lines.split("\n"), keys) for lines, keys in questions(ToolCall("c1", "save_note", {"text": text}), 80)]
+    assert asked == [(folded, MORE), (whole, QUESTION)]
+    short = ToolCall("c1", "save_note", {"text": "short"})
+    assert questions(short, 80) == [(question(short, 80), QUESTION)]
 
 
 def test_what_is_too_long_for_any_screen_is_cut_in_the_middle_and_that_is_said():

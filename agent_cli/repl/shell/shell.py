@@ -38,7 +38,7 @@ from agent_cli.render.reply_lines import announced
 from agent_cli.render.styles import FAILED, PROGRAM, YOU, Display, LineRole, detect, with_theme
 from agent_cli.repl import greeting
 from agent_cli.repl.commands import commands
-from agent_cli.repl.commands.commands import Page, PromptDraft, Question, Result, Resumed, Screen, Theme
+from agent_cli.repl.commands.commands import Asking, Page, PromptDraft, Result, Resumed, Screen, Theme
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.keyboard import keys
 from agent_cli.repl.keyboard.key_reader import TurnKeyboard
@@ -200,7 +200,7 @@ class Shell:
                 finally:
                     self._jobs.touch(busy=False)
                 return await self._carry_out(following)
-            case Question():
+            case Asking():
                 self._say(result.text)
                 with TurnKeyboard(self._prompt.input, lambda: None) as keyboard, keyboard.paused():
                     answer = await self._prompt.answer(result.ask)
@@ -312,20 +312,16 @@ class Shell:
         Ctrl-C ends the turn as well."""
         if self._app.child:
             return False
-        call, width = needed.call, self.display.width()
-
-        async def key(question: str, offered: str) -> str:
-            _print(f"{reply_lines.styled(question, self.display)}\n")
-            return await self._prompt.answer(reply_lines.styled(offered, self.display), stop, key=True)
-
-        folded = reply_lines.is_folded(call, width)
-        answer = await key(reply_lines.question(call, width), reply_lines.MORE if folded else reply_lines.QUESTION)
-        if answer == "o" and folded:
-            answer = await key(reply_lines.question(call, width, whole=True), reply_lines.QUESTION)
-        answer = reply_lines.NUMBERED.get(answer, answer)
-        if answer == "a":
-            self._conversation.allowed_tools.add(call.name)
-        return answer in ("y", "a")
+        key = ""
+        for shown, offered in reply_lines.questions(needed.call, self.display.width()):
+            _print(f"{reply_lines.styled(shown, self.display)}\n")
+            key = await self._prompt.answer(reply_lines.styled(offered, self.display), stop, key=True)
+            if key != "o":
+                break
+        key = reply_lines.NUMBERED.get(key, key)
+        if key == "a":
+            self._conversation.allowed_tools.add(needed.call.name)
+        return key in ("y", "a")
 
     def _greet(self) -> None:
         session = self._conversation.session
