@@ -26,7 +26,7 @@ from agent_cli.memory.review import review
 from agent_cli.memory.review.review import Proposal
 from agent_cli.messages import Part
 from agent_cli.repl.commands import commands
-from agent_cli.repl.commands.commands import Question
+from agent_cli.repl.commands.commands import Asking
 from agent_cli.repl.conversation import Conversation
 from agent_cli.store import ids
 from agent_cli.values import frozen
@@ -85,7 +85,7 @@ class Person:
         assert found, line
         try:
             result: Any = commands.run(self._conversation, *found)
-            while isinstance(result, Question):
+            while isinstance(result, Asking):
                 if "type yes" in result.ask:
                     return f"{result.text}\n{result.answer('yes')}"
                 result = result.answer(" ".join(_chosen(result.text, telling)) or "none")

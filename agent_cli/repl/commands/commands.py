@@ -32,7 +32,7 @@ from agent_cli.values import frozen
 
 
 @frozen
-class Question:
+class Asking:
     """A question whose typed answer, in lower case, leads to the result; `text` stands above it."""
 
     text: str
@@ -76,7 +76,7 @@ class Resumed:
     unfinished: Work | None
 
 
-Result = Work | Resumed | Screen | Page | Question | PromptDraft | Theme | str | None
+Result = Work | Resumed | Screen | Page | Asking | PromptDraft | Theme | str | None
 
 
 class Leave(Exception):

@@ -14,7 +14,7 @@ from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Receipt
 from agent_cli.render.styles import Display
 from agent_cli.repl import pages
-from agent_cli.repl.commands.commands import Page, Question, Result, command
+from agent_cli.repl.commands.commands import Asking, Page, Result, command
 from agent_cli.repl.conversation import Conversation
 
 
@@ -145,13 +145,13 @@ def forget_(conversation: Conversation, argument: str) -> Result:
         erasure_receipt.erase(app.db, plan, app.time, terminal.drafts())
         return f"nothing is remembered about {argument!r}; the line that you typed is erased too"
 
-    def confirmed(plan: forget.ErasurePlan, lines: Sequence[str]) -> Question:
+    def confirmed(plan: forget.ErasurePlan, lines: Sequence[str]) -> Asking:
         def decided(answer: str) -> str:
             if answer != "yes":
                 return "nothing was erased"
             return _erased(erasure_receipt.erase(app.db, plan, app.time, terminal.drafts()), plan.files)
 
-        return Question("\n".join(lines), "erase it for good? type yes: ", decided)
+        return Asking("\n".join(lines), "erase it for good? type yes: ", decided)
 
     def chosen(answer: str) -> Result:
         taken = forget.choose_related(plan.related, answer)
@@ -160,7 +160,7 @@ def forget_(conversation: Conversation, argument: str) -> Result:
 
     if not plan.related:
         return confirmed(plan, plan.format_lines())
-    return Question("\n".join([*plan.format_lines(), *plan.format_related()]), forget.QUESTION, chosen)
+    return Asking("\n".join([*plan.format_lines(), *plan.format_related()]), forget.QUESTION, chosen)
 
 
 def _erased(receipt: erasure_receipt.Receipt, files: Sequence[str] = ()) -> str:
