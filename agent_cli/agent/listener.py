@@ -19,7 +19,6 @@ from agent_cli.memory.conversations import capture, sessions
 from agent_cli.memory.conversations.capture import MemoryRequest
 from agent_cli.memory.dates import spans
 from agent_cli.memory.facts import adoption, facts
-from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import statements, terms
 from agent_cli.memory.language.triples import Claim
 from agent_cli.memory.proposals import MemoryContext
@@ -141,14 +140,11 @@ def _keep(question: Question, message: int, request: MemoryRequest) -> str:
 
 
 def _point_to_forget(context: ToolContext, words: str, command: str) -> str:
-    if context.reads and (known := _known(context, words)):
-        return f"nothing was forgotten yet: {command} {known.handle} erases “{facts.name(known)}”, and asks first"
+    """The line that names the command: for the fact that says the same, else for the topic."""
+    if context.reads:
+        owner, db, triple = context.scope.owner, context.remembered, adoption.claim(words, "typed").triple
+        similar = facts.same(db, owner, words) + adoption.with_triple(db, owner, triple)
+        if known := next((each for each in similar if each.is_open(context.time())), None):
+            return f"nothing was forgotten yet: {command} {known.handle} erases “{facts.name(known)}”, and asks first"
     topic = " ".join(terms.content_words(words)) or "WORDS"
     return f"nothing was forgotten yet: {command} {topic} shows what it would erase, and asks"
-
-
-def _known(context: ToolContext, statement: str) -> Fact | None:
-    """The fact that says the same."""
-    owner, db, triple = context.scope.owner, context.remembered, adoption.claim(statement, "typed").triple
-    similar = facts.same(db, owner, statement) + adoption.with_triple(db, owner, triple)
-    return next((each for each in similar if each.is_open(context.time())), None)

@@ -1,13 +1,14 @@
 """The person's rules for tool calls: which one counts, and that no path slips past one."""
 
 import re
+from itertools import combinations
 from pathlib import Path
 
 import pytest
 
 from agent_cli.agent import policy
 from agent_cli.agent.events import Noticed, ToolFinished
-from agent_cli.agent.policy import Limits, PolicyDecision, fingerprint, reason_to_stop
+from agent_cli.agent.policy import Limits, PolicyDecision, reason_to_stop
 from agent_cli.app.app import check_setting, open_app
 from agent_cli.errors import ConfigError
 from agent_cli.messages import ToolCall, ToolResult
@@ -201,11 +202,6 @@ def made(name="read", id="1", **arguments):
     return ToolCall(id, name, arguments)
 
 
-def test_the_same_arguments_in_another_order_are_the_same_call():
-    assert fingerprint(made(a=1, b=2)) == fingerprint(made(id="2", b=2, a=1))
-    assert len({fingerprint(each) for each in (made(a=1), made(a=2), made("write", a=1), made(a="1"), made())}) == 5
-
-
 @for_each(
     ("in_turn", "stops"),
     [
@@ -215,6 +211,7 @@ def test_the_same_arguments_in_another_order_are_the_same_call():
         ([made(a=1), made(a=2), made(a=1), made(a=2), made(a=1)], False),
         ([made(a=2), *[made(a=1)] * 3], True),
         ([*[made(a=1)] * 2, made(a=2), made(a=1)], False),
+        ([made(a=1, b=2), made(id="2", b=2, a=1), made(id="3", a=1, b=2)], True),
     ],
 )
 def test_three_same_calls_in_a_row_are_enough(in_turn, stops):
@@ -222,5 +219,7 @@ def test_three_same_calls_in_a_row_are_enough(in_turn, stops):
     assert reason_to_stop(in_turn, Limits()) == (why if stops else "")
 
 
-def test_arguments_that_no_utf8_holds_have_a_fingerprint():
-    assert fingerprint(made(a="\ud800")) != fingerprint(made(a="?"))
+def test_calls_that_differ_in_name_or_arguments_are_not_the_same():
+    others = (made(a=1), made(a=2), made("write", a=1), made(a="1"), made(), made(a="\ud800"), made(a="?"))
+    for one, other in combinations(others, 2):
+        assert reason_to_stop([one, one, other], Limits()) == ""
