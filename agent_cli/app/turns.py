@@ -57,13 +57,6 @@ def run(app: App, question: Question, choose: ChooseModel | None = None) -> Gene
     return listener.listen(make_agent, question)
 
 
-def resume(
-    app: App, context: ToolContext, calls: Sequence[ToolCall], model: ChatModel, approve: Approve, cancel: Cancel
-) -> Iterator[Event]:
-    """The events of the rest of a turn whose calls were never decided. Raises AgentError."""
-    return loop.resume_turn(agent(app, model, approve), context, calls, cancel)
-
-
 @contextmanager
 def one_shot(app: App, db: Database, kind: str, title: str = "", terminal: str | None = None) -> Iterator[int]:
     """The number of a session for one question; the session ends with the block, whether or not it was answered."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from agent_cli.agent.events import Event, Noticed, QuestionLogged, TextArrived, Transcript, TurnEnded, Work
 from agent_cli.agent.jobs import summariser
-from agent_cli.agent.loop import Question
+from agent_cli.agent.loop import Question, resume_turn
 from agent_cli.agent.model_context import Context, ParentConversation
 from agent_cli.agent.policy import Approve
 from agent_cli.app import background, models, turns, upkeep
@@ -210,9 +210,9 @@ class Conversation:
 
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
             with closed_after(app.db.another_connection()) as db:
-                context, (model, _) = turns.tool_context(app, db, session), models.chat(app, db)
+                agent = turns.agent(app, models.chat(app, db)[0], self._approves(approve))
                 yield Noticed("this was asked when the program ended, and got no answer:")
-                yield from turns.resume(app, context, calls, model, self._approves(approve), cancel)
+                yield from resume_turn(agent, turns.tool_context(app, db, session), calls, cancel)
                 upkeep.after_turn(app, db)
 
         return work
