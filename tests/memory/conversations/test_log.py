@@ -29,7 +29,6 @@ def test_a_conversation_comes_back_as_it_was(db, session):
     usage = log.Usage("m", 10, 5, 0.25, 900)
     reply(db, session, answer, usage=usage)
     log.add_tool_result(db, session, HERE, CALL, ToolResult("no", failed=True), NOON)
-
     at = "2026-01-02T12:00:00.000Z"
     said, answered, result = log.history(db, session)
     parts = (Part("Hello", "typed"),)

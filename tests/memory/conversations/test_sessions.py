@@ -51,7 +51,6 @@ def test_the_list_has_what_was_spoken_in_newest_first(db):
     talk(db, "Plan a trip\nto Trogir")
     sessions.change(db, talk(db, "second", now=NOON + timedelta(hours=1)), title="Garden")
     sessions.start(db, HERE, NOON + timedelta(hours=2))
-
     newest, oldest = sessions.listing(db, "person", 9)
     assert [row["title"] for row in (newest, oldest)] == ["Garden", "Plan a trip to Trogir"]
     at = "2026-01-02T12:00:00.000Z"
