@@ -192,10 +192,11 @@ def test_what_was_pasted_is_known_by_its_place(db):
     assert db.value("select pasted from prompt") == "[[4, 9]]"
 
 
-def test_the_oldest_are_dropped(db):
-    typed(db, *(f"line {number}" for number in range(log.MAX_PROMPTS + 2)))
-    assert db.value("select min(text) from prompt where id < 4") == "line 2"
-    assert db.value("select count(*) from prompt") == log.MAX_PROMPTS
+def test_the_oldest_are_dropped(db, monkeypatch):
+    monkeypatch.setattr(log, "MAX_PROMPTS", 3)
+    typed(db, "theirs", scope=STRANGER)
+    typed(db, "one", "two", "three", "four", "five")
+    assert db.rows("select text from prompt order by id") == [("theirs",), ("three",), ("four",), ("five",)]
 
 
 def test_what_is_erased_is_gone(db):

@@ -1,3 +1,4 @@
+import os
 from datetime import timedelta
 
 import pytest
@@ -7,8 +8,8 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Part
-from tests import warm
-from tests.conftest import HERE, NOON, empty
+from agent_cli.store import holder
+from tests.conftest import HERE, NOON
 
 
 def talk(db, words, scope=HERE, now=NOON, kind="chat"):
@@ -90,27 +91,13 @@ def test_a_name_that_means_none_or_several_is_told(db):
     )
 
 
-START = """
-import sys
-from agent_cli.memory.conversations import sessions
-from agent_cli.store.db import Database
-from agent_cli.memory.scope import PERSON, Scope
-from datetime import UTC, datetime
-print(sessions.start(Database(sys.argv[1]), Scope(PERSON, "/"), datetime(2026, 1, 2, tzinfo=UTC)), flush=True)
-sys.stdin.readline()
-"""
-
-
-def test_a_session_open_in_another_terminal_is_free_when_that_was_killed(tmp_path):
-    db = empty(tmp_path / "memory.db")
-    other = warm.python(START, db.path)
-    id = int(other.stdout.readline())
+def test_a_session_open_in_another_terminal_is_free_when_that_was_killed(db, session):
+    other = holder._identity(os.getppid())
+    db.execute("update session set holder = ?", (other,))
     with pytest.raises(UsageError, match="s1 is open in another terminal; close it there, or start a new session"):
-        sessions.reopen(db, id, "person", NOON)
-    other.kill()
-    other.communicate()
-    assert sessions.reopen(db, id, "person", NOON).closed_at is None
-    db.close()
+        sessions.reopen(db, session, "person", NOON)
+    db.execute("update session set holder = ?", (f"{other}0",))  # another process had that number, and has ended
+    assert sessions.reopen(db, session, "person", NOON).closed_at is None
 
 
 def test_taking_up_a_closed_one_shot_makes_it_a_conversation(db):

@@ -170,11 +170,11 @@ def test_a_pdf_that_takes_too_long_is_ended_and_told_why():
 @pytest.mark.parametrize(
     ("name", "text", "most"),
     [
-        ("headings.md", "".join(f"# Heading {n}\n" for n in range(100_000)), 20_000),
-        ("line.txt", "some words. " * 200_000, 3_000),
-        ("page.html", f"<p>{'some words ' * 200_000}", 3_000),
+        ("headings.md", "".join(f"# Heading {n}\n" for n in range(30_000)), 6_000),
+        ("line.txt", "some words. " * 100_000, 1_500),
+        ("page.html", f"<p>{'some words ' * 100_000}", 1_500),
         ("blank.txt", "\n" * 2_000_000 + "x", 1),
-        ("code.py", "def f(): pass\n" * 100_000, 20_000),
+        ("code.py", "def f(): pass\n" * 30_000, 6_000),
     ],
     ids=["headings", "line", "page", "blank", "code"],
 )
@@ -183,7 +183,7 @@ def test_a_long_file_takes_little_time_and_few_sections(name, text, most):
     pieces = document_sections.split(name, text.encode())[1]
     assert 0 < len(pieces) <= most
     assert max(len(piece.text) for piece in pieces) <= 2 * document_sections.MAX_SECTION
-    assert time.process_time() - begun < 5.0
+    assert time.process_time() - begun < 2.5
 
 
 def test_a_file_of_too_many_sections_is_not_read(monkeypatch):
@@ -217,8 +217,8 @@ def test_what_is_made_to_be_slow_is_not(tmp_path):
 @for_each("piece", ["<!--", "<![CDATA[", "<?", "</", "<a", "<div>x", "<b>"])
 def test_a_page_made_to_take_for_ever_takes_seconds(piece):
     begun = time.process_time()
-    document_sections.split("page.html", f"<p>Rain</p>{piece * 15_000}".encode())
-    assert time.process_time() - begun < 4.0
+    document_sections.split("page.html", f"<p>Rain</p>{piece * 8_000}".encode())
+    assert time.process_time() - begun < 2.0
 
 
 def test_what_is_begun_and_not_ended_hides_nothing_of_a_page():
@@ -226,7 +226,8 @@ def test_what_is_begun_and_not_ended_hides_nothing_of_a_page():
     assert [piece.text for piece in pieces] == ["Rain today\n\n4 < 5 <!-- and snow"]
 
 
-def test_a_page_that_is_nested_too_deeply_is_not_read():
+def test_a_page_that_is_nested_too_deeply_is_not_read(monkeypatch):
+    monkeypatch.setattr(document_sections, "_MAX_DEPTH", 1_000)
     with pytest.raises(UnreadableFile, match="nested too deeply"):
-        document_sections.split("page.html", b"<b>" * 20_001)
-    assert cut("page.html", "<p>x" * 20_001)[0][2][:4] == "x\n\nx"  # tags that end with the next
+        document_sections.split("page.html", b"<b>" * 1_001)
+    assert cut("page.html", "<p>x" * 1_001)[0][2][:4] == "x\n\nx"  # tags that end with the next

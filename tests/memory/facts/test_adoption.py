@@ -160,9 +160,9 @@ def test_what_is_imported_from_long_ago_waits_its_thirty_days(db):
 
 
 def test_however_many_expire_at_once_all_are_told(db):
-    for number in range(250):
+    for number in range(210):
         propose(db, claim(f"The box {number} holds {'x' * number}", origin="import"))
-    assert facts.FACTS.expire_old(memory_of(db, later(31))) == 250
+    assert facts.FACTS.expire_old(memory_of(db, later(31))) == 210
     assert waiting(db) == []
 
 

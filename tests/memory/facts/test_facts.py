@@ -1,5 +1,7 @@
 """Facts as they are kept: listed, as of a day, with their history, undone, and found when said again."""
 
+from contextlib import closing
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -172,28 +174,34 @@ def test_erasing_leaves_no_row_of_a_fact(db):
         assert db.rows(f"select * from {table}") == []
 
 
+@pytest.fixture(scope="module")
+def used():
+    """One database for all examples."""
+    with closing(empty()) as db:
+        yield db
+
+
 @given(WORDS, WORDS, st.integers(0, 30), st.lists(WORDS, max_size=4))
-def test_marks_never_miss_a_pair_that_is_alike(one, other, shared, besides):
+def test_marks_never_miss_a_pair_that_is_alike(used, one, other, shared, besides):
     one, other = " ".join([*one[:shared], *one]), " ".join([*one[:shared], *other])
-    _never_missed(one, other, besides)
+    _never_missed(used, one, other, besides)
 
 
 @given(st.lists(st.text("abcdefgh", min_size=4, max_size=6), min_size=12, max_size=60), st.integers(0, 11))
-def test_marks_never_miss_a_long_statement_with_a_word_changed(words, at):
-    _never_missed(" ".join(words), " ".join([*words[:at], "else", *words[at + 1 :]]), [words[3:]])
+def test_marks_never_miss_a_long_statement_with_a_word_changed(used, words, at):
+    _never_missed(used, " ".join(words), " ".join([*words[:at], "else", *words[at + 1 :]]), [words[3:]])
 
 
-def _never_missed(one, other, besides):
+def _never_missed(db, one, other, besides):
     """Whatever else is known: `besides` make some marks common."""
-    db = empty()
-    for words in besides:
-        if words:
+    with db.write():
+        facts.erase(db, [id for (id,) in db.rows("select id from fact")])
+        for words in filter(None, besides):
             facts.insert(memory_of(db, batch="x"), claim(" ".join(words)), ACCEPTED, "added", actor="person")
-    if one.strip():
-        fact = facts.insert(memory_of(db, batch="x"), claim(one), ACCEPTED, "added", actor="person")
-        blanks = [terms.shingles(terms.mask_numbers(text)) for text in (one, other)]
-        assert (fact in facts.similar(db, PERSON, other)) == terms.nearly_equal(*blanks, SIMILARITY)
-    db.close()
+        if one.strip():
+            fact = facts.insert(memory_of(db, batch="x"), claim(one), ACCEPTED, "added", actor="person")
+            blanks = [terms.shingles(terms.mask_numbers(text)) for text in (one, other)]
+            assert (fact in facts.similar(db, PERSON, other)) == terms.nearly_equal(*blanks, SIMILARITY)
 
 
 def test_a_fact_said_again_is_found_among_many(db):
