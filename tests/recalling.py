@@ -6,7 +6,7 @@ from agent_cli.llm import embedded
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.planner import notes
 from agent_cli.memory.scope import PERSON, Scope
-from agent_cli.memory.search import index, recall, vectors
+from agent_cli.memory.search import index, recall, vectors, word_tables
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Message, Part
 from agent_cli.store import ids
@@ -53,6 +53,27 @@ def session_of(db, scope=HERE, at=NOON):
 def catch_up(db):
     while index.refresh(db):
         pass
+
+
+def finish(db):
+    """Index all that is to be indexed, the rest of long texts and trigrams too."""
+    for _ in index.refresh_steps(db):
+        pass
+
+
+def matches(db, word, which="words"):
+    """The handles that an index itself has for a word, with None for a passage that is gone."""
+    name = word_tables.table(db, which)
+    has = f"select rowid from {name} where {name} match ?"
+    rows = db.rows(f"select p.kind || p.row from ({has}) w left join passage p on p.id = w.rowid order by 1", (word,))
+    return list(dict.fromkeys(handle for (handle,) in rows))
+
+
+def check_indexes(db):
+    """Fail unless both indexes hold what the passages say, no more and no less."""
+    for which in ("words", "trigrams"):
+        name = word_tables.table(db, which)
+        db.execute(f"insert into {name} ({name}, rank) values ('integrity-check', 1)")
 
 
 def embed(db, floor=None):
