@@ -41,22 +41,6 @@ _RELATION = languages.pattern(rf"\b<POSSESSIVE>\s++(?:\w++\s++)?(?:{_KIN})s?\b")
 
 
 @frozen
-class Snapshot:
-    """What a session was told at its start: the facts, and the last change of any fact by then."""
-
-    facts: tuple[int, ...] = ()
-    change: int = 0
-
-    @staticmethod
-    def parse(stored: str | None) -> "Snapshot":
-        try:
-            shown, change = json.loads(stored) if stored else ((), 0)
-            return Snapshot(tuple(map(int, shown)), int(change))
-        except (ValueError, TypeError):  # a damaged file: all of it is told as new
-            return Snapshot()
-
-
-@frozen
 class Shown:
     """The profile in a request: as it was when the session began, what was decided since, and the facts of both."""
 
@@ -93,17 +77,25 @@ def current(db: Database, scope: Scope, session: int | None, now: datetime, budg
     return json.dumps([sorted(each.id for each in chosen), facts.last_change(db)])
 
 
+def _parse(stored: str | None) -> tuple[list[int], int]:
+    """What a session was told at its start: the numbers of the facts, and the last change of any fact by then."""
+    try:
+        told, change = json.loads(stored) if stored else ((), 0)
+        return [*map(int, told)], int(change)
+    except (ValueError, TypeError):  # a damaged file: all of it is told as new
+        return [], 0
+
+
 def shown(db: Database, scope: Scope, stored: str | None, session: int | None, now: datetime, budget: int) -> Shown:
     """What the next request of a session shows of the profile. `stored`: what the session began with."""
     if budget <= 0:
         return Shown()
-    start = Snapshot.parse(stored)
-    begun_with = facts.many(db, start.facts, scope.owner)
+    told, change = _parse(stored)
+    begun_with = facts.many(db, told, scope.owner)
     known = [each for each in begun_with if each.state in (ACCEPTED, SUPERSEDED) and not each.hidden_at]
     known = [each for each in known if each.in_profile != NEVER]
-    changed = facts.last_change(db) != start.change
-    chosen = select(db, scope, session, now, budget) if changed else []
-    new = [each for each in chosen if each.id not in start.facts]
+    chosen = select(db, scope, session, now, budget) if facts.last_change(db) != change else []
+    new = [each for each in chosen if each.id not in told]
     ended = [_line(each, now) for each in known if not each.is_open(now)]
     changes = "\n".join(filter(None, (format_facts(new, now), text.fenced_lines([_ENDED, *ended]) if ended else "")))
     return Shown(format_facts(known, now), changes, frozenset(each.id for each in (*known, *new)))
@@ -114,7 +106,7 @@ def shown_with(db: Database, scope: Scope, message: int, now: datetime, budget: 
     session, at = log.session_of(db, message), log.context_of(db, scope.owner, message, 0, 0)[0].at
     stored = sessions.get(db, session, scope.owner).profile if session else None
     since = [each.id for each in select(db, scope, session, now, budget)] if stored else []
-    known = facts.many(db, sorted({*Snapshot.parse(stored).facts, *since}), scope.owner)
+    known = facts.many(db, sorted({*_parse(stored)[0], *since}), scope.owner)
     return [each for each in known if (each.decided_at or each.learned_at) <= at]
 
 
