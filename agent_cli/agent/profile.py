@@ -80,8 +80,8 @@ def current(db: Database, scope: Scope, session: int | None, now: datetime, budg
 def _parse(stored: str | None) -> tuple[list[int], int]:
     """What a session was told at its start: the numbers of the facts, and the last change of any fact by then."""
     try:
-        told, change = json.loads(stored) if stored else ((), 0)
-        return [*map(int, told)], int(change)
+        begun_with, change = json.loads(stored) if stored else ((), 0)
+        return [*map(int, begun_with)], int(change)
     except (ValueError, TypeError):  # a damaged file: all of it is told as new
         return [], 0
 
@@ -90,12 +90,12 @@ def shown(db: Database, scope: Scope, stored: str | None, session: int | None, n
     """What the next request of a session shows of the profile. `stored`: what the session began with."""
     if budget <= 0:
         return Shown()
-    told, change = _parse(stored)
-    begun_with = facts.many(db, told, scope.owner)
-    known = [each for each in begun_with if each.state in (ACCEPTED, SUPERSEDED) and not each.hidden_at]
+    begun_with, change = _parse(stored)
+    stated = facts.many(db, begun_with, scope.owner)
+    known = [each for each in stated if each.state in (ACCEPTED, SUPERSEDED) and not each.hidden_at]
     known = [each for each in known if each.in_profile != NEVER]
     chosen = select(db, scope, session, now, budget) if facts.last_change(db) != change else []
-    new = [each for each in chosen if each.id not in told]
+    new = [each for each in chosen if each.id not in begun_with]
     ended = [_line(each, now) for each in known if not each.is_open(now)]
     changes = "\n".join(filter(None, (format_facts(new, now), text.fenced_lines([_ENDED, *ended]) if ended else "")))
     return Shown(format_facts(known, now), changes, frozenset(each.id for each in (*known, *new)))
