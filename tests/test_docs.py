@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from agent_cli.config import settings_file, values
+from agent_cli.config import settings_file
 from tests import generated_docs, serving
 from tests.generated_docs import PAGES, ROOT
 from tests.pictures import tour
@@ -72,14 +72,6 @@ def test_example_configuration_lists_every_setting(request):
     if request.config.getoption("--update-docs"):
         file.write_text(settings_file.example(), encoding="utf-8")
     assert file.read_text(encoding="utf-8") == settings_file.example()
-
-
-def test_example_configuration_is_valid_when_uncommented(tmp_path):
-    setting = re.compile(r"# (\w+ = |\[\w+\])")
-    lines = [line.removeprefix("# ") for line in settings_file.example().splitlines() if setting.match(line)]
-    file = tmp_path / "config.toml"
-    file.write_text("\n".join(lines))
-    assert settings_file.load(file, {}).config == values.Config()
 
 
 def shell_lines(page):

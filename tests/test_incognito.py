@@ -120,16 +120,6 @@ def test_without_memory_a_session_is_logged_and_shown_nothing_of_it(app):
     assert app.db.value("select count(*) from message where text = ?", (QUESTION,)) == 2
 
 
-def test_what_is_said_is_not_read_for_facts_where_learning_is_off(app):
-    def waits():
-        return app.db.value("select count(*) from job where kind = 'learn'")
-
-    ask(replace(app, learns=False))
-    assert waits() == 0
-    ask(app)
-    assert waits() == 1
-
-
 def test_a_file_of_an_older_program_is_not_read_before_it_was_brought_up_to_date(app):
     app.db.execute("delete from meta where key = 'schema'")
     with pytest.raises(StoreError, match="an older agent wrote this file"):

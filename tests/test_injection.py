@@ -42,7 +42,7 @@ from agent_cli.store import file
 from tests.conftest import CHAT, EMBEDDER, Program
 from tests.ollama_server import script
 from tests.ollama_server.server import OllamaServer
-from tests.tables import for_each
+from tests.tables import for_each, listed
 from tests.terminal import CTRL_C, ENTER
 
 CORPUS = {
@@ -82,18 +82,8 @@ LOOKS = {
     "plain": Display(),
     "aloud": Display(screen_reader=True),
 }
-FRAMES = [
-    "{}",
-    "**{}**",
-    "`{}`",
-    "```python\n{}\n```",
-    "```\x1b[2J\n{}",
-    "| a |\n|---|\n| {} |",
-    "# {}",
-    "- {}",
-    "> {}",
-    "    {}",
-]
+FRAMES = [*["{}", "**{}**", "`{}`"], "# {}", "- {}", "> {}", "    {}", "```python\n{}\n```", "```\x1b[2J\n{}"]
+FRAMES.append("| a |\n|---|\n| {} |")
 
 
 @for_each("look", LOOKS)
@@ -102,10 +92,9 @@ def test_no_event_of_a_turn_drives_the_terminal(words, look):
     out = io.StringIO()
     renderer = TurnRenderer(out, LOOKS[look], show_thinking=True)
     call = ToolCall("c1", f"tool{words}", {words: words})
-    for piece in "\n\n".join(frame.format(words) for frame in FRAMES):
-        renderer.draw(ThinkingArrived(piece))
-    for piece in "\n\n".join(frame.format(words) for frame in FRAMES):
-        renderer.draw(TextArrived(piece))
+    for arrived in (ThinkingArrived, TextArrived):
+        for piece in "\n\n".join(frame.format(words) for frame in FRAMES):
+            renderer.draw(arrived(piece))
     renderer.draw(ToolStarted(call))
     renderer.draw(ToolFinished(call, ToolResult(words, receipt=words)))
     renderer.draw(ToolFinished(call, ToolResult(words, failed=True)))
@@ -183,29 +172,15 @@ def kept(tmp_path_factory):
         yield Kept(program, _printed(program, terminal=False), _printed(program, terminal=True))
 
 
+COMMANDS = """
+    ask again | ask fail | ask --no-stream again | ask --json again | notes list | notes show n1 | notes search EVIL
+    facts list --all | facts show f1 | facts history f1 | facts review | facts search EVIL
+    skills show k1 | skills review | sessions list | sessions show s1 | sessions export s1
+    summaries list | summaries show y1 | search EVIL | search EVIL --json
+"""
 SHOWN = [
-    ["ask", "again"],
-    ["ask", "fail"],
-    ["ask", "--no-stream", "again"],
-    ["ask", "--json", "again"],
+    *map(str.split, listed(COMMANDS)),
     ["-v", "ask", "what is EVIL?"],
-    ["notes", "list"],
-    ["notes", "show", "n1"],
-    ["notes", "search", "EVIL"],
-    ["facts", "list", "--all"],
-    ["facts", "show", "f1"],
-    ["facts", "history", "f1"],
-    ["facts", "review"],
-    ["facts", "search", "EVIL"],
-    ["skills", "show", "k1"],
-    ["skills", "review"],
-    ["sessions", "list"],
-    ["sessions", "show", "s1"],
-    ["sessions", "export", "s1"],
-    ["summaries", "list"],
-    ["summaries", "show", "y1"],
-    ["search", "EVIL"],
-    ["search", "EVIL", "--json"],
     ["ask", "--dry-run", HOSTILE],
     ["notes", "show", HOSTILE],
     ["-m", HOSTILE, "ask", "hi"],
@@ -269,21 +244,10 @@ def test_a_draft_drives_no_dumb_terminal(capsys):
     assert "\x1b" not in told
 
 
-LINES = (
-    "/raw",
-    "/export",
-    "/notes",
-    "/notes EVIL",
-    "/facts",
-    "/facts EVIL",
-    "/search EVIL",
-    "/sessions",
-    "/skills",
-    "/skills evil",
-    "/why",
-    "/summary",
-    "/context --full",
-)
+LINES = listed("""
+    /raw | /export | /notes | /notes EVIL | /facts | /facts EVIL | /search EVIL
+    /sessions | /skills | /skills evil | /why | /summary | /context --full
+""")
 
 
 def test_nothing_drives_the_terminal_of_a_session(kept, server, terminal):

@@ -7,24 +7,22 @@ import pytest
 from tests import warm
 from tests.ollama_server import script
 
+COMMANDS = [
+    (["notes", "list", "--json"], ""),
+    (["config", "path"], ""),
+    (["ask", "is", "anybody", "there?"], "nobody is, café"),
+    (["facts", "add", "I live in Linz", "--nonsense"], ""),
+    (["search", "when do I see the doctor?", "--json"], ""),
+]
 
-@pytest.mark.parametrize(
-    ("arguments", "stdin"),
-    [
-        (["notes", "list", "--json"], ""),
-        (["config", "path"], ""),
-        (["ask", "is", "anybody", "there?"], "nobody is, café"),
-        (["facts", "add", "I live in Linz", "--nonsense"], ""),
-        (["search", "when do I see the doctor?", "--json"], ""),
-    ],
-)
-def test_a_forked_command_says_and_ends_as_one_from_nothing(program, monkeypatch, arguments, stdin):
+
+def test_a_forked_command_says_and_ends_as_one_from_nothing(program, monkeypatch):
     program.env["AGENT_NOW"] = "2026-01-02T12:00:00+00:00"  # what is found grows older
     program("notes", "add", "dentist appointment Friday 3pm")
     program("search", "dentist")  # the index and its vectors are made
-    forked = program(*arguments, stdin=stdin)
+    forked = [program(*arguments, stdin=stdin) for arguments, stdin in COMMANDS]
     monkeypatch.setattr(program, "cold", True)
-    assert program(*arguments, stdin=stdin) == forked
+    assert [program(*arguments, stdin=stdin) for arguments, stdin in COMMANDS] == forked
 
 
 def test_a_command_that_takes_too_long_is_killed(program, server):

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from agent_cli.app.models import chat_model, pick
-from agent_cli.errors import ConfigError, ModelMissing, ModelUnavailable
+from agent_cli.errors import ModelMissing, ModelUnavailable
 from agent_cli.llm.chat import ChatSettings
 from agent_cli.llm.engine import Tag
 from agent_cli.llm.model import Done, Notice, Text
@@ -95,19 +95,6 @@ def test_named_model_is_taken_at_its_word_without_asking(nowhere):
     assert (model.name, notice) == ("mine:1b", "")
 
 
-def test_settings_reach_the_server():
-    with OllamaServer(models=[NEW]) as server:
-        model, _ = chat_model("auto", OllamaEngine(server.host, ChatSettings(8192, {"temperature": 0.1}, 100), "10m"))
-        list(model.reply(HELLO))
-        assert server.chats[0]["options"] == {"temperature": 0.1, "num_predict": 100, "num_ctx": 8192}
-        assert server.chats[0]["keep_alive"] == "10m"
-
-
-def test_cloud_model_is_refused(nowhere):
-    with pytest.raises(ModelMissing, match="somebody else's machine"):
-        chat_model("gpt-oss:120b-cloud", OllamaEngine(nowhere, ChatSettings(4096)))
-
-
 def test_offline_and_scripts_are_chosen_by_name(tmp_path):
     file = tmp_path / "script.toml"
     file.write_text("[[reply]]\nsay = 'a'\n[[reply]]\nrole = 'cheap'\nsay = 'b'\n")
@@ -117,12 +104,6 @@ def test_offline_and_scripts_are_chosen_by_name(tmp_path):
     assert "".join(c.text for c in offline.reply(HELLO) if isinstance(c, Text)) == "No model server answers."
     assert list(chat.reply(HELLO)) == [Text("a"), Done("stop", "scripted")]
     assert list(cheap.reply(HELLO)) == [Text("b"), Done("stop", "scripted")]
-
-
-def test_missing_script_and_bad_host_are_wrong_settings():
-    for name, host in (("scripted:nowhere.toml", ""), ("auto", "localhost:port")):
-        with pytest.raises(ConfigError):
-            chat_model(name, OllamaEngine(host, ChatSettings(4096)))
 
 
 def test_model_without_a_date_is_the_oldest():

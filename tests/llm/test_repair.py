@@ -13,7 +13,7 @@ from agent_cli.messages import Message, ToolCall
 from tests.ollama_server import script
 from tests.ollama_server.registry import Model
 from tests.ollama_server.server import OllamaServer
-from tests.tables import for_each
+from tests.tables import for_each, listed
 
 NAME = "qwen3:8b"
 CITY = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}}
@@ -60,18 +60,17 @@ def letters(content):
 # Calls printed as text.
 
 PRINTED = [
-    '{"name": "weather", "arguments": {"city": "Paris"}}',
-    '{"name": "weather", "parameters": {"city": "Paris"}}',
+    *listed("""{"name": "weather", "arguments": {"city": "Paris"}}
+    {"name": "weather", "parameters": {"city": "Paris"}} | {"arguments": {"city": "Paris"}, "name": "weather"}
+    {"type": "function", "function": {"name": "weather", "parameters": {"city": "Paris"}}}
+    {"function": {"name": "weather", "arguments": {"city": "Paris"}}}
+    {"tool_calls": [{"name": "weather", "arguments": {"city": "Paris"}}]}
+    <tool_call>{"name": "weather", "arguments": {"city": "Paris"}}"""),
     '\n {"function": "weather", "arguments": {"city": "Paris"}}\n',
     '{"tool": "weather", "arguments": "{\\"city\\": \\"Paris\\"}"}',
-    '{"arguments": {"city": "Paris"}, "name": "weather"}',
-    '{"type": "function", "function": {"name": "weather", "parameters": {"city": "Paris"}}}',
-    '{"function": {"name": "weather", "arguments": {"city": "Paris"}}}',
-    '{"tool_calls": [{"name": "weather", "arguments": {"city": "Paris"}}]}',
     '```json\n{"name": "weather", "arguments": {"city": "Paris"}}\n```',
     '```\n{"name": "weather", "arguments": {"city": "Paris"}}\n```\n',
     '<tool_call>\n{"name": "weather", "arguments": {"city": "Paris"}}\n</tool_call>',
-    '<tool_call>{"name": "weather", "arguments": {"city": "Paris"}}',
 ]
 
 
@@ -92,24 +91,16 @@ def test_several_printed_calls_are_all_calls(reply):
 
 
 SHOWN = [
-    '{"name": "Alice", "age": 7}',
-    '{"name": "weather"}',
-    '{"name": "weather", "arguments": {"city": "Paris"}, "mood": "good"}',
-    '{"name": "fly", "arguments": {}}',
-    '{"name": "weather", "arguments": ["Paris"]}',
-    '{"name": "weather", "arguments": {"city": "Paris"}} is what I would call.',
-    'I would call {"name": "weather", "arguments": {"city": "Paris"}}',
+    *listed("""{"name": "Alice", "age": 7} | {"name": "weather"}
+    {"name": "weather", "arguments": {"city": "Paris"}, "mood": "good"} | {"name": "fly", "arguments": {}}
+    {"name": "weather", "arguments": ["Paris"]}
+    {"name": "weather", "arguments": {"city": "Paris"}} is what I would call.
+    I would call {"name": "weather", "arguments": {"city": "Paris"}} | {"answer": 42} | {} | { not json | ```
+    {"type": "object"} | <tool_call>{"name": "fly", "arguments": {}}</tool_call> | <tool_calling> is a word
+    {"name": "weather", "arguments": {"city": "Par"""),
     '```json\n{"name": "weather", "arguments": {}}\n```\nThat is the call.',
     '```python\nprint("hello")\n```',
     "```\nls -l\n```",
-    '{"answer": 42}',
-    "{}",
-    "{ not json",
-    "```",
-    '{"type": "object"}',
-    '<tool_call>{"name": "fly", "arguments": {}}</tool_call>',
-    "<tool_calling> is a word",
-    '{"name": "weather", "arguments": {"city": "Par',
     " \n",
 ]
 

@@ -20,7 +20,7 @@ from agent_cli.repl.conversation import Conversation
 from agent_cli.store import jobs
 from tests.conftest import place
 from tests.llm.asking import engine_of
-from tests.tables import for_each
+from tests.tables import for_each, listed
 
 NAMES = sorted(commands.registry())
 
@@ -175,17 +175,9 @@ def test_names_aliases_and_unique_beginnings(line, name, argument):
 @for_each(
     "line",
     [
-        "hello",
+        *listed("""hello | what does /help do? | /etc/hosts is empty | /etc | /usr/bin/python --version
+        /tmp.txt was there | //comment | / alone | /Users are here | /2 is a half"""),
         "",
-        "what does /help do?",
-        "/etc/hosts is empty",
-        "/etc",
-        "/usr/bin/python --version",
-        "/tmp.txt was there",
-        "//comment",
-        "/ alone",
-        "/Users are here",
-        "/2 is a half",
     ],
 )
 def test_what_is_no_command_is_text(line):
@@ -210,11 +202,6 @@ def test_unknown_command_is_told_the_nearest(line, hint):
         commands.find(line)
     assert str(error.value).startswith(f"there is no {line.split()[0]}; ")
     assert hint in str(error.value)
-
-
-def test_exit_leaves(conversation):
-    with pytest.raises(commands.Leave):
-        run(conversation, "/exit")
 
 
 def test_looking_around_leaves_no_session_behind(conversation):

@@ -110,10 +110,7 @@ PARTS = {
     "of two pastes one holds the other": ([PASTE.format("ab"), "-", PASTE.format("xaby"), "\r"], "|ab|-|xaby"),
     "Ctrl-C forgets the paste it cleared": ([PASTE.format("pasted"), CTRL_C, "pasted", "\r"], "pasted"),
     "a pasted line that is recalled still is": ([PASTE.format("/notes"), CTRL_C, UP, "\r"], "|/notes"),
-    "a typed one recalled past it is typed": (
-        ["/help", CTRL_C, PASTE.format("/notes"), CTRL_C, UP, UP, "\r"],
-        "/help",
-    ),
+    "a typed one recalled past it is typed": (["/help", CTRL_C, PASTE.format("/notes"), CTRL_C, UP, UP, "\r"], "/help"),
     "one that was pasted in an earlier run still is": (["see this text", CTRL_C, UP, "\r"], "see |this text"),
 }
 
