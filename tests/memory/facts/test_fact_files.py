@@ -96,11 +96,10 @@ def test_a_new_line_is_written_though_the_one_above_it_has_ended_meanwhile(db, o
     [
         ("- f1: I", "- f9: I", "line 5: f9 is not a fact of this file; a new line has no handle; nothing was changed"),
         ("- f1: I", "- f2: I", "line 9: f2 is there twice; nothing was changed"),
-        ("- f1: I", "- f1 I", "line 5: “f1 I live in Graz” looks like a broken handle"),
-        ("- f1: I", "- f 1: I", "line 5: “f 1: I live in Graz” looks like a broken handle"),
-        ("- f1: I", "- 1: I", "line 5: “1: I live in Graz” looks like a broken handle"),
-        ("- f1: I", "- ff1: I", "line 5: “ff1: I live in Graz” looks like a broken handle"),
-        ("- f1: I", "- f: I", "line 5: “f: I live in Graz” looks like a broken handle"),
+        *[
+            ("- f1: I", f"- {handle} I", f"line 5: “{handle} I live in Graz” looks like a broken handle")
+            for handle in ("f1", "f 1:", "1:", "ff1:", "f:")
+        ],
         ("- f1: I live in Graz", "- f1:", "line 5: f1 has no words; delete the whole line to hide a fact"),
         ("- f1: I", "f1: I", 'line 5: a fact begins with "- "'),
         (BODY, " \n", "the file came back empty, and nothing was changed"),

@@ -12,7 +12,7 @@ from agent_cli.memory.facts.facts import SIMILARITY, SUPERSEDED
 from agent_cli.memory.language import terms
 from agent_cli.memory.proposals import ACCEPTED, PENDING, REJECTED, MemoryContext
 from agent_cli.memory.scope import PERSON, Scope
-from tests.conftest import HERE, empty, memory_of, noon
+from tests.conftest import empty, memory_of, noon
 from tests.facts import add, as_of, claim, later, lives, propose, rows, stand
 from tests.recalling import STRANGER, day, session_of, take_in
 
@@ -77,7 +77,8 @@ def test_a_list_shows_only_what_is_accepted_unless_told_otherwise(db):
 
 def test_facts_of_a_place_are_listed_with_those_that_hold_everywhere(db):
     add(db, "I like tea")
-    add(db, claim("The tests run with make", place="/home/one"))
+    fact = add(db, claim("The tests run with make", place="/home/one")).fact
+    assert (fact.place, fact.owner, fact.origin, fact.trust) == ("/home/one", PERSON, "typed", "typed")
     add(db, claim("The tests run with tox", place="/home/two"))
     assert [each.handle for each in facts.listing(db, PERSON, 9, place="/home/one")] == ["f2", "f1"]
 
@@ -116,6 +117,8 @@ def test_history_tells_what_was_done_and_how_it_was(db):
 def test_undo_brings_back_exactly_what_was(db):
     add(db, lives("Graz", "2026-03-01"))
     waiting = propose(db, lives("Linz", "2026-06-01", origin="model"))
+    with pytest.raises(UsageError, match="there is no change of f2 to take back"):
+        facts.undo(memory_of(db), waiting)
     steps = [
         lambda: adoption.accept(memory_of(db), waiting),
         lambda: adoption.edit(memory_of(db), waiting, "I live in Linz, near the river"),
@@ -150,12 +153,6 @@ def test_undo_of_a_change_refuses_where_a_later_one_stands_on_it(db):
     facts.undo(memory_of(db), graz)
     facts.undo(memory_of(db), linz)
     assert stand(db) == [("I live in Graz", ACCEPTED), ("I live in Linz", REJECTED)]
-
-
-def test_undo_says_when_there_is_nothing_to_take_back(db):
-    propose(db, "I like tea")
-    with pytest.raises(UsageError, match="there is no change of f1 to take back"):
-        facts.undo(memory_of(db), facts.get(db, 1, PERSON))
 
 
 def test_sources_are_all_messages_that_said_it(db):
@@ -209,8 +206,3 @@ def test_a_fact_said_again_is_found_among_many(db):
         add(db, f"The box number {number} in the cellar holds the books of shelf {number}")
     assert not add(db, "The box number 37 in the cellar holds the books of shelf 37!").new
     assert len(stand(db)) == 60
-
-
-def test_the_place_of_a_claim_is_kept(db):
-    fact = add(db, claim("The tests run with make", place=HERE.place)).fact
-    assert (fact.place, fact.owner, fact.origin, fact.trust) == (HERE.place, PERSON, "typed", "typed")

@@ -65,19 +65,15 @@ def test_a_receipt_says_from_when_until_when(db):
     )
 
 
-def test_a_value_without_a_date_makes_room_for_what_is_said_after_it(db):
-    tell(db, "I live in Graz", later(300))
-    tell(db, "I moved to Linz in June 2026")
-    assert current(db) == ["I moved to Linz in June 2026"]
-    tell(db, "I live in Wels", later(330))
-    assert current(db, later(330)) == ["I live in Wels"]
-
-
-def test_a_value_without_a_date_stays_where_it_is_newer_than_the_last_date(db):
+def test_a_value_without_a_date_stays_where_it_is_newer_than_the_dates_and_else_makes_room(db):
     tell(db, "I moved to Wels on 3 March 2026", later(100))
     tell(db, "I live in Graz", later(300))
     tell(db, "I moved to Linz in June 2025")
     assert current(db) == ["I live in Graz"]
+    tell(db, "I moved to Rome in June 2026")
+    assert current(db) == ["I moved to Rome in June 2026"]
+    tell(db, "I live in Wels", later(330))
+    assert current(db, later(330)) == ["I live in Wels"]
 
 
 def test_an_end_in_the_words_is_no_part_of_the_place(db):

@@ -52,9 +52,8 @@ def states(db):
 
 def test_a_proposal_shows_all_that_a_person_decides_on(db, reviewer, session):
     sessions.change(db, session, title="router setup")
-    said = log.add_user_message(
-        db, session, HERE, [Part("put the NAS on .20 please", "typed")], NOON - timedelta(days=2)
-    )
+    parts = [Part("put the NAS on .20 please", "typed")]
+    said = log.add_user_message(db, session, HERE, parts, NOON - timedelta(days=2))
     old = known(db, "The NAS answers at 192.168.1.12")
     fact = proposed(db, "The NAS answers at 192.168.1.20", message=said, quote="NAS on .20", place=HERE.place)
     assert read(reviewer, fact).known == (), "what is true everywhere contradicts nothing of this project"
@@ -94,19 +93,16 @@ def test_what_waits_comes_oldest_first_and_by_session(db, reviewer, session):
     assert review.pending(reviewer, session) == [("fact", 2), ("fact", 4)]
 
 
-def test_a_yes_keeps_it_beside_what_it_contradicts(db, reviewer):
+@pytest.mark.parametrize(
+    ("replacing", "receipt", "state"),
+    [(False, "kept f2", "accepted"), (True, "kept f2, replaces f1 (until 2 Jan 2026)", "superseded")],
+)
+def test_a_yes_keeps_it_beside_what_it_contradicts_and_replace_ends_that(db, reviewer, replacing, receipt, state):
     old = known(db, "The NAS answers at 192.168.1.12")
     proposal = read(reviewer, proposed(db, "The NAS answers at 192.168.1.20"))
     assert proposal.known == (ConflictingFact(old.id, old.statement, "2025-11-23T12:00:00.000Z", 0, STAYS),)
-    assert review.accept(reviewer, proposal).receipts == ("kept f2",)
-    assert states(db) == {1: "accepted", 2: "accepted"}
-
-
-def test_replace_ends_what_it_contradicts(db, reviewer):
-    known(db, "The NAS answers at 192.168.1.12")
-    proposal = read(reviewer, proposed(db, "The NAS answers at 192.168.1.20"))
-    assert review.accept(reviewer, proposal, replacing=True).receipts == ("kept f2, replaces f1 (until 2 Jan 2026)",)
-    assert states(db) == {1: "superseded", 2: "accepted"}
+    assert review.accept(reviewer, proposal, replacing=replacing).receipts == (receipt,)
+    assert states(db) == {1: state, 2: "accepted"}
 
 
 def test_replace_ends_all_that_are_shown(db, reviewer):

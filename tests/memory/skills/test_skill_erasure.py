@@ -4,21 +4,14 @@ import pytest
 
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import sessions
-from agent_cli.memory.forgetting import erasure_receipt, forget, selection
+from agent_cli.memory.forgetting import erasure_receipt
 from agent_cli.memory.search import index
 from agent_cli.memory.skills import skills
-from tests.conftest import HERE, NOON, empty, memory_of, noon
-from tests.forgetting import learn, traces
+from tests.conftest import HERE, NOON, memory_of, noon
+from tests.forgetting import about, erase, learn, planned, traces
 from tests.recalling import handles, say
 
 SECRET = "Xk7Qv2Rm9Tz4Wb8Yc3Hd5Jf6"
-
-
-@pytest.fixture
-def file(tmp_path):
-    database = empty(tmp_path / "memory.db")
-    yield database
-    database.close()
 
 
 @pytest.fixture
@@ -28,14 +21,6 @@ def code_session(file):
     say(file, session, f"The code is {SECRET}.")
     say(file, session, "Turn the wheel slowly.")
     return session
-
-
-def planned(db, *handles):
-    return forget.planned(db, selection.select_by_handle(db, "person", handles))
-
-
-def erase(db, *handles):
-    return erasure_receipt.erase(db, planned(db, *handles), noon)
 
 
 def write(db, name, body):
@@ -157,12 +142,9 @@ def test_a_skill_stays_without_the_versions_that_say_a_topic(file):
     text = skills.compose("open-safe", "Opens it", "Ask Anna.")
     skills.edit(memory_of(file), skills.get(file, 1, "person"), text)
     write(file, "call", "Call Anna.")
-    names = selection.select_by_topic(file, "person", "Anna")
-    plan = forget.planned(file, names)
-    assert (plan.format_counts, plan.format_lines()[-1]) == (
-        "1 skill, 1 skill in part",
-        "k1 open-safe: goes back to version 1",
-    )
+    plan = about(file, "Anna")
+    assert plan.format_counts == "1 skill, 1 skill in part"
+    assert plan.format_lines()[-1] == "k1 open-safe: goes back to version 1"
     assert erasure_receipt.erase(file, plan, noon).clean
     assert bodies(file) == [("k1", "Turn the wheel.", 1)]
     assert traces(file.path, "ask anna") == 0

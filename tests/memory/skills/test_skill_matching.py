@@ -8,6 +8,7 @@ from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index, vectors
 from agent_cli.memory.skills import skill_matching, skills
 from tests.conftest import memory_of, noon
+from tests.tables import listed
 
 SKILLS = {
     "deploy-site": "Publish the personal website with rsync. Use when the person wants a page online.",
@@ -40,20 +41,11 @@ ASKED = {
     ),
 }
 UNRELATED = [
+    *listed("""hello | ?! | What is the capital of Australia? | When is my next dentist appointment?
+    What did we talk about last week? | Which book am I reading? | What time is it in Tokyo?
+    Did I write down my shoe size anywhere? | My boss was angry today | I moved to a new flat in June
+    Who was late for the train in that film? | Use fewer words please | 昨日の天気は？"""),
     "",
-    "hello",
-    "?!",
-    "What is the capital of Australia?",
-    "When is my next dentist appointment?",
-    "What did we talk about last week?",
-    "Which book am I reading?",
-    "What time is it in Tokyo?",
-    "Did I write down my shoe size anywhere?",
-    "My boss was angry today",
-    "I moved to a new flat in June",
-    "Who was late for the train in that film?",
-    "Use fewer words please",
-    "昨日の天気は？",
     "Where is the key? " + "It lay on the table in the hall the other day, and nobody knows who took it. " * 40,
 ]
 

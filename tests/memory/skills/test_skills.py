@@ -7,7 +7,7 @@ from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.skills import skills
 from tests.conftest import NOON, memory_of
-from tests.tables import for_each
+from tests.tables import for_each, listed
 
 DEPLOY = skills.compose("deploy-site", "Publish the site: use when the person wants it online", "1. build\n2. rsync")
 BETTER = DEPLOY.replace("2. rsync", "2. run the tests\n3. rsync")
@@ -18,18 +18,14 @@ def found(db, words):
     return [hit.handle for hit in recall.find(db, words, Filter("person", ("skill",)), NOON).hits]
 
 
-def test_what_the_person_writes_is_a_skill_at_once_and_is_found(db):
+def test_what_the_person_writes_is_a_skill_at_once_and_is_found_and_what_waits_is_with_the_yes(db):
     skill = skills.add(memory_of(db), DEPLOY)
     assert (skill.handle, skill.name, skill.state, skill.version) == ("k1", "deploy-site", "accepted", 1)
     assert skill.body == "1. build\n2. rsync"
-    assert found(db, "publish site") == ["k1"]
-
-
-def test_what_waits_is_not_found_until_the_yes(db):
-    waiting = skills.propose(memory_of(db), DEPLOY)
-    assert found(db, "publish site") == []
+    waiting = skills.propose(memory_of(db), skills.compose("water-plants", "Water the plants", "1. water"))
+    assert (found(db, "publish site"), found(db, "water plants")) == (["k1"], [])
     skills.accept(memory_of(db), waiting)
-    assert found(db, "publish site") == ["k1"]
+    assert found(db, "water plants") == ["k2"]
 
 
 def test_a_change_waits_and_becomes_the_next_version(db):
@@ -103,21 +99,17 @@ RENAMED = DEPLOY.replace("name: deploy-site", "name: put-online")
 
 
 def test_a_former_name_that_another_skill_has_meanwhile_is_not_brought_back(db):
-    renamed = skills.edit(memory_of(db), skills.add(memory_of(db), DEPLOY), RENAMED)
-    skills.add(memory_of(db), BETTER)
-    with pytest.raises(UsageError, match="another skill deploy-site meanwhile, k2: hide that first"):
-        skills.restore(memory_of(db), renamed, version=1)
-    assert skills.get(db, renamed.id, "person") == renamed
-
-
-def test_a_decision_is_not_taken_back_where_the_former_name_is_taken(db):
     skills.add(memory_of(db), DEPLOY)
     change = skills.edit(memory_of(db), skills.propose(memory_of(db), BETTER), RENAMED)
     renamed = skills.accept(memory_of(db, batch="b"), change)
     skills.add(memory_of(db), BETTER)
-    with pytest.raises(UsageError, match="another skill deploy-site meanwhile, k3: hide that first"):
-        skills.undo_batch(memory_of(db), "b")
-    assert skills.get(db, 1, "person") == renamed
+    for bring_back in (
+        lambda: skills.restore(memory_of(db), renamed, version=1),
+        lambda: skills.undo_batch(memory_of(db), "b"),
+    ):
+        with pytest.raises(UsageError, match="another skill deploy-site meanwhile, k3: hide that first"):
+            bring_back()
+        assert skills.get(db, 1, "person") == renamed
 
 
 def test_a_decision_is_taken_back_when_the_skill_it_was_to_change_is_erased(db):
@@ -158,12 +150,9 @@ def test_what_is_no_skill_is_refused_in_words(text, why):
 @for_each(
     "line",
     [
-        "released: !!timestamp soon",
-        "draft: !!bool perhaps",
-        "level: !!int ''",
+        *listed("""released: !!timestamp soon | draft: !!bool perhaps | level: !!int '' | day: 2026-02-31
+        license: !mine MIT"""),
         f"x: 1{':1' * 300}.5",
-        "day: 2026-02-31",
-        "license: !mine MIT",
     ],
 )
 def test_what_else_the_front_matter_says_is_left_as_it_is(line):

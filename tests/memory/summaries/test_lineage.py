@@ -17,7 +17,7 @@ from agent_cli.memory.summaries.summaries import Source
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.store import jobs
 from tests.agent.jobs.test_worker import job_context
-from tests.conftest import HERE, NOON, empty, memory_of, noon
+from tests.conftest import HERE, NOON, memory_of, noon
 from tests.forgetting import about, keep_period, planned, traces
 from tests.recalling import handles, reply, say
 from tests.turns import close_with, summarise
@@ -152,10 +152,8 @@ def test_a_summary_that_is_named_itself_is_not_made_again_and_what_was_made_from
 def test_where_retention_took_a_step_the_calendar_leads_on(db, session):
     gone = say(db, session, "My piano is out of tune.")
     other = say(db, session, "I sold a boat.")
-    day, next_day = (
-        keep_period(db, "day", "A piano.", "", message(gone)),
-        keep_period(db, "day", "A boat.", "", message(other), at=NOON + timedelta(days=1)),
-    )
+    day = keep_period(db, "day", "A piano.", "", message(gone))
+    next_day = keep_period(db, "day", "A boat.", "", message(other), at=NOON + timedelta(days=1))
     id = keep_period(db, "week", "They own a piano. They sold something.", "")
     with db.write():
         db.execute_many("insert into summary_source values (?, ?, 'summary', ?)", [(id, 1, day), (id, 2, next_day)])
@@ -198,13 +196,6 @@ def test_the_rolling_summary_of_a_window_goes_with_a_message_of_it(file):
     assert erase(file, gone).clean
     assert digest.rolling(file, session) is None
     assert traces(file.path, SECRET) == 0
-
-
-@pytest.fixture
-def file(tmp_path):
-    database = empty(tmp_path / "memory.db")
-    yield database
-    database.close()
 
 
 def test_what_retention_took_of_a_session_that_still_stands_stays_too(db, session):

@@ -18,12 +18,9 @@ from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.summaries.period_summaries import Item
 from agent_cli.memory.summaries.summaries import Source
 from agent_cli.messages import Message, Part
-from agent_cli.store import jobs, schema
-from agent_cli.store.db import Database
+from agent_cli.store import jobs
 from tests.agent.jobs.test_worker import NO_EMBEDDER
-from tests.conftest import HERE, memory_of
-
-TOKYO, LIMA = timezone(timedelta(hours=9)), timezone(timedelta(hours=-5))
+from tests.conftest import HERE, empty, memory_of
 
 
 class Clock:
@@ -173,11 +170,12 @@ def test_a_source_that_changes_makes_the_chain_anew_and_nothing_else_is_asked_ag
 
 
 def test_a_day_is_the_day_where_the_person_was(db, clock):
-    clock.to(2026, 11, 20, 23, 30, tz=TOKYO)
+    tokyo, lima = timezone(timedelta(hours=9)), timezone(timedelta(hours=-5))
+    clock.to(2026, 11, 20, 23, 30, tz=tokyo)
     talk(db, clock, "Mia flew.")
-    clock.to(2026, 11, 21, 23, 30, tz=LIMA)
+    clock.to(2026, 11, 21, 23, 30, tz=lima)
     talk(db, clock, "Mia landed.")
-    clock.to(2026, 11, 23, 1, tz=LIMA)
+    clock.to(2026, 11, 23, 1, tz=lima)
     work(db, clock, Echo())
     assert keys(db) == ["2026-11-20", "2026-11-21", "2026-W47"]
     assert (whole(db, "2026-11-20"), whole(db, "2026-11-21")) == (["s1"], ["s2"])
@@ -285,9 +283,7 @@ def test_messages_that_retention_took_leave_the_summary_of_their_conversation_to
 
 
 def test_two_workers_make_each_once(tmp_path, clock):
-    db = Database(tmp_path / "memory.db")
-    db.prepare()
-    schema.reconcile(db, clock())
+    db = empty(tmp_path / "memory.db")
     for _ in range(8):
         talk(db, clock, "Mia sleeps.")
         clock.now += timedelta(days=1)
@@ -340,7 +336,7 @@ def test_of_a_day_with_one_long_conversation_the_short_ones_are_told_whole():
     assert all(f"The code of door {n} is blue." in extracted for n in range(1, 6))
 
 
-def test_no_more_sentences_are_kept_than_the_grain_has():
+def test_no_more_sentences_are_kept_than_the_grain_has(db, clock):
     class Chatty:
         name = "chatty"
 
@@ -348,15 +344,11 @@ def test_no_more_sentences_are_kept_than_the_grain_has():
             for n in range(99):
                 yield Text(f"Number {n} is said. ")
 
-    db, clock = Database(), Clock(datetime(2026, 11, 20, 9, 0, tzinfo=UTC))
-    db.prepare()
-    schema.reconcile(db, clock())
     talk(db, clock, "Mia.")
     clock.to(2027, 1, 1, 1)
     work(db, clock, Chatty())
     counted = {key: kept(db, key).text.count("said") for key in keys(db)}
     assert counted == {"2026-11-20": 6, "2026-W47": 6, "2026-11": 8, "2026-Q4": 8, "2026": 10}
-    db.close()
 
 
 def test_a_day_does_not_wait_for_a_conversation_whose_summary_fails(db, clock):
