@@ -103,16 +103,8 @@ def set_for_later(db, session, asked, secret):
         db.execute("update task set told = ? where id = 2", (f"when {secret} is due",))
     schedules.add(db, HERE, "0 7 * * *", noon, prompt=f"What is new about {secret}?", zone="UTC")
     schedules.add(db, HERE, "0 8 * * *", noon, prompt="hello", zone="UTC", target="file", target_path=f"/x/{secret}")
-    schedules.add(
-        db,
-        HERE,
-        "0 9 * * *",
-        noon,
-        skill="shout",
-        zone="UTC",
-        target="command",
-        target_path=json.dumps(["sendmail", secret]),
-    )
+    command = {"target": "command", "target_path": json.dumps(["sendmail", secret])}
+    schedules.add(db, HERE, "0 9 * * *", noon, skill="shout", zone="UTC", **command)
     schedules.add(db, HERE, "0 9 * * *", noon, prompt="brief me", zone="UTC")
     with db.write():
         db.execute("update schedule set skill = ? where id = 3", (f"shout-{secret}",))

@@ -88,13 +88,7 @@ def mcp(app: App) -> str:
 
 
 PARTS: dict[str, Callable[[App], str]] = {
-    "commands": commands,
-    "options": options,
-    "slash": slash,
-    "exit-codes": exit_codes,
-    "tools": tools,
-    "http": http,
-    "mcp": mcp,
+    each.__name__.replace("_", "-"): each for each in (commands, options, slash, exit_codes, tools, http, mcp)
 }
 
 

@@ -161,18 +161,9 @@ def test_without_variables_they_are_where_the_platform_has_them(monkeypatch):
     assert settings_file.key_folder({}) == platformdirs.user_state_path("agent-cli", appauthor=False) / "keys"
 
 
-@for_each(
-    "value",
-    [
-        True,
-        0.25,
-        8192,
-        'a "quoted" \\ path\n',
-        "naïve 昨日",
-        ["a", 1],
-        {},
-        {"week": "6w", "a b": [1.5, True], "in": {"x": ""}},
-    ],
-)
+TABLE = {"week": "6w", "a b": [1.5, True], "in": {"x": ""}}
+
+
+@for_each("value", [True, 0.25, 8192, 'a "quoted" \\ path\n', "naïve 昨日", ["a", 1], {}, TABLE])
 def test_value_is_told_as_the_file_would_have_it(value):
     assert tomllib.loads(f"x = {settings_file.toml_line(value)}") == {"x": value}

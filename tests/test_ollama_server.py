@@ -183,12 +183,8 @@ def test_requests_are_recorded_and_the_connection_is_kept(server):
         list(client.chat(CHAT.name, HI, stream=True))
         client.embed(EMBEDDER.name, "a")
     first, second = server.requests
-    assert (first.method, first.path, first.lines_sent, first.headers["content-type"]) == (
-        "POST",
-        "/api/chat",
-        4,
-        "application/json",
-    )
+    assert (first.method, first.path, first.lines_sent) == ("POST", "/api/chat", 4)
+    assert first.headers["content-type"] == "application/json"
     assert (second.path, second.status, server.counters.connections) == ("/api/embed", 200, 1)
     assert json.loads(first.raw) == first.body == server.chats[0] == server.turns[0]
     assert server.embeds == [second.body]

@@ -12,6 +12,7 @@ from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import Scope
 from tests.conftest import HERE, NOON, memory_of
+from tests.tables import listed
 from tests.turns import agent, run
 
 BUDGET = 600
@@ -38,15 +39,8 @@ def asked(context, words, *others):
 
 
 def test_facts_stand_in_fixed_groups_and_wishes_apart_from_the_background(context):
-    for statement in (
-        "I live in Graz",
-        "I am vegetarian",
-        "Answer me in German",
-        "My sister Anna is a nurse",
-        "I love hiking",
-        "My name is Max",
-        "I will move to Linz on 1 March 2026",
-    ):
+    for statement in listed("""I live in Graz | I am vegetarian | Answer me in German | My sister Anna is a nurse
+        I love hiking | My name is Max | I will move to Linz on 1 March 2026"""):
         keep(context, statement)
 
     assert told(context).split("\n") == [

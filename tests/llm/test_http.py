@@ -16,21 +16,17 @@ from tests.tables import columns, for_each, listed
 @for_each(
     ("value", "url"),
     [
-        ("", "http://127.0.0.1:11434"),
-        ("  ", "http://127.0.0.1:11434"),
-        ('"127.0.0.1:8080"', "http://127.0.0.1:8080"),
+        *((blank, "http://127.0.0.1:11434") for blank in ("", "  ")),
+        *columns("""
+            "127.0.0.1:8080" → http://127.0.0.1:8080
+            1.2.3.4 → http://1.2.3.4:11434 | 1.2.3.4: → http://1.2.3.4:11434 | :56789 → http://127.0.0.1:56789
+            http://1.2.3.4 → http://1.2.3.4:80 | https://example.com → https://example.com:443
+            HTTPS://example.com:8443/ → https://example.com:8443
+            example.com:56789/ollama/ → http://example.com:56789/ollama
+            ::1 → http://[::1]:11434 | [::1] → http://[::1]:11434 | http://[::1]/ → http://[::1]:80
+            [0001:002:003:0004::1]:56789 → http://[0001:002:003:0004::1]:56789
+        """),
         (" 'my-server' ", "http://my-server:11434"),
-        ("1.2.3.4", "http://1.2.3.4:11434"),
-        ("1.2.3.4:", "http://1.2.3.4:11434"),
-        (":56789", "http://127.0.0.1:56789"),
-        ("http://1.2.3.4", "http://1.2.3.4:80"),
-        ("https://example.com", "https://example.com:443"),
-        ("HTTPS://example.com:8443/", "https://example.com:8443"),
-        ("example.com:56789/ollama/", "http://example.com:56789/ollama"),
-        ("::1", "http://[::1]:11434"),
-        ("[::1]", "http://[::1]:11434"),
-        ("[0001:002:003:0004::1]:56789", "http://[0001:002:003:0004::1]:56789"),
-        ("http://[::1]/", "http://[::1]:80"),
     ],
 )
 def test_address_is_read_as_ollama_reads_it(value, url):

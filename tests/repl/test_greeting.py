@@ -15,17 +15,8 @@ from agent_cli.render.styles import Display
 from agent_cli.repl import greeting
 from agent_cli.repl.commands import commands
 from agent_cli.repl.conversation import Conversation
-from tests.conftest import place
+from tests.tables import listed
 from tests.turns import close_with
-
-
-@pytest.fixture
-def app(tmp_path):
-    environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "offline"}
-    place(tmp_path / "memory.db")
-    app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
-    yield app
-    app.db.close()
 
 
 def talked(app, turns, days_ago=0, scope=None):
@@ -131,14 +122,8 @@ def test_a_look_at_the_context_shows_what_is_carried_over_and_leaves_no_session_
     conversation = Conversation(app)
     look, argument = commands.find("/context")
     shown = look.run(conversation, argument).draw(Display()).splitlines()
-    assert [line[:14].strip() for line in shown[:-1]] == [
-        "instructions",
-        "tools",
-        "summaries",
-        "last session",
-        "conversation",
-        "free",
-    ]
+    parts = "instructions | tools | summaries | last session | conversation | free"
+    assert [line[:14].strip() for line in shown[:-1]] == listed(parts)
     assert "Summaries of earlier sessions:" in look.run(conversation, "--full")
     assert (conversation.id, app.db.rows("select id from session")) == (None, [(1,)])
     assert conversation.ensure_session() == 2

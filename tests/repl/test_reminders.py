@@ -7,7 +7,6 @@ import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from agent_cli.app.app import open_app
 from agent_cli.memory.dates import due_times
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.scope import Scope
@@ -18,7 +17,7 @@ from agent_cli.repl.commands.commands import Page
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.reminders import Reminders
 from agent_cli.repl.shell.prompt_input import PromptCompleter
-from tests.conftest import noon, place
+from tests.conftest import noon
 
 
 class Clock:
@@ -33,13 +32,14 @@ class Clock:
 
 
 @pytest.fixture
-def app(tmp_path):
-    environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "offline", "AGENT_REMIND_AGAIN": "60"}
-    place(tmp_path / "memory.db")
-    app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
+def environ():
+    return {"AGENT_REMIND_AGAIN": "60"}
+
+
+@pytest.fixture
+def app(app):
     app.time = Clock()
     yield app
-    app.db.close()
     commands_ended()
 
 

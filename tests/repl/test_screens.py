@@ -33,6 +33,7 @@ from agent_cli.repl.keyboard import picker
 from agent_cli.repl.shell.shell import LineBelow, Shell
 from tests.cli.test_screens import STYLE
 from tests.pictures.screen import Window
+from tests.tables import listed
 
 SCREENS = Path(__file__).parent / "screens"
 WIDTHS = (50, 80, 120)
@@ -58,21 +59,10 @@ LINES = (
     "/remind water the plants every monday 8:00",
     "/remind send the tax declaration with all its enclosures to the office on 2026-11-23 10:00",
 )
-COMMAND_LINES = (
-    "/facts",
-    "/facts Anna",
-    "/search dentist",
-    "/show m1",
-    "/tasks",
-    "/sessions",
-    "/stats",
-    "/log",
-    "/context",
-    "/help",
-    "/help search",
-    "/search piano",
-    "/hlep",
-)
+COMMAND_LINES = listed("""
+    /facts | /facts Anna | /search dentist | /show m1 | /tasks | /sessions | /stats | /log | /context
+    /help | /help search | /search piano | /hlep
+""")
 ANSWER = "Two things to buy:\n\n- bread\n- milk, which stands in the door of the fridge\n\nThat is **all**.\n"
 NOT_ALONE = {  # they change the session, or what they show is copied
     *("/close", "/edit", "/editor", "/exit", "/incognito", "/new", "/resume", "/retry", "/review", "/undo", "/update"),

@@ -28,12 +28,16 @@ def job_context(db, model, **more):
     return JobContext(db, noon, lambda: model, NO_EMBEDDER, 10_000, Cancel(), **more)
 
 
+def told(db, session, words, answered="Fine."):
+    """A finished turn, queued to be read."""
+    say(db, session, words)
+    reply(db, session, answered)
+    jobs.add(db, LEARN, "s1", NOON)
+
+
 @pytest.fixture
 def talked(db, session):
-    """A finished turn, queued to be read."""
-    say(db, session, "I live in Graz. What time is it?")
-    reply(db, session, "It is noon.")
-    jobs.add(db, LEARN, "s1", NOON)
+    told(db, session, "I live in Graz. What time is it?", "It is noon.")
     return session
 
 
@@ -84,9 +88,7 @@ def test_an_answer_that_cannot_be_read_twice_parks_the_job_and_the_next_turn_is_
     assert (waiting(db), read_to(db)) == ([], 2)
     assert states(db) == [("m1", "parked", 1, f"{why} (1 such in all)")]
     assert not worker.run_one(job_context(db, Answers()))
-    say(db, talked, "I like tea.")
-    reply(db, talked, "Fine.")
-    jobs.add(db, LEARN, "s1", NOON)
+    told(db, talked, "I like tea.")
     worker.run_one(job_context(db, Answers(answer(operation(statement="I like tea", quote="I like tea")))))
     assert waiting(db) == [("I like tea", "pending", "insert")]
     assert states(db) == [("m1", "parked", 1, f"{why} (1 such in all)"), ("s1", "done", 1, "")]
@@ -94,9 +96,7 @@ def test_an_answer_that_cannot_be_read_twice_parks_the_job_and_the_next_turn_is_
 
 def test_what_could_not_be_read_is_read_again_when_it_is_retried(db, talked):
     worker.run_one(job_context(db, Answers("no", "no again")))
-    say(db, talked, "I like tea.")
-    reply(db, talked, "Fine.")
-    jobs.add(db, LEARN, "s1", NOON)
+    told(db, talked, "I like tea.")
     worker.run_one(job_context(db, Answers(answer())))
     parked = jobs.listing(db, 1)[0]["id"]
 
@@ -115,9 +115,7 @@ def test_what_could_not_be_read_is_read_again_when_it_is_retried(db, talked):
 
 def test_of_a_long_conversation_each_piece_that_could_not_be_read_can_be_retried(db, session):
     for number in range(3):
-        say(db, session, f"I live in Graz {number}. " + "and so on " * 500)
-        reply(db, session, "Fine.")
-    jobs.add(db, LEARN, "s1", NOON)
+        told(db, session, f"I live in Graz {number}. " + "and so on " * 500)
     while worker.run_one(job_context(db, Answers("no", "no again"))):
         pass
     assert sorted(subject for subject, state, *_ in states(db) if state == "parked") == ["m1", "m3", "m5"]
@@ -181,9 +179,7 @@ def test_what_is_known_waits_was_rejected_or_forgotten_does_not_come_again(db, t
 
 def test_a_replacement_waits_and_changes_nothing_by_itself(db, session):
     adoption.add(memory_of(db), adoption.claim("I live in Graz", "typed"))
-    say(db, session, "I live in Linz now.")
-    reply(db, session, "Fine.")
-    jobs.add(db, LEARN, "s1", NOON)
+    told(db, session, "I live in Linz now.")
     model = Answers(
         answer(operation("UPDATE", "I live in Linz", "I live in Linz now", "f1"), operation("DELETE", "", "", "f1"))
     )
@@ -206,9 +202,7 @@ def test_imported_words_are_not_read(db, session):
 
 def test_a_long_conversation_is_read_in_pieces(db, session):
     for number in range(6):
-        say(db, session, f"I own boat {number}. " + "word " * 500)
-        reply(db, session, "Fine.")
-    jobs.add(db, LEARN, "s1", NOON)
+        told(db, session, f"I own boat {number}. " + "word " * 500)
     model = Answers(*[answer()] * 6)
     while worker.run_one(job_context(db, model)):
         pass

@@ -71,14 +71,19 @@ def use(db, session, name, result="its text"):
     log.add_tool_result(db, session, HERE, call, ToolResult(result), NOON)
 
 
+def finish(db, session, answered):
+    """An answer after which the job is queued."""
+    reply(db, session, answered)
+    jobs.add(db, REFLECT, "s1", NOON)
+
+
 @pytest.fixture
 def talked(db, session):
     """A conversation with a correction, whose job is queued."""
     say(db, session, "Publish the site.")
     reply(db, session, "I ran make build and rsync.")
     say(db, session, "No, make check first, the links were broken again!")
-    reply(db, session, "Done: build, check, rsync to web:/srv/site.")
-    jobs.add(db, REFLECT, "s1", NOON)
+    finish(db, session, "Done: build, check, rsync to web:/srv/site.")
     return session
 
 
@@ -130,8 +135,7 @@ def test_what_is_known_was_rejected_or_forgotten_does_not_come_again(db, talked)
     skills.hide(memory_of(db), skills.named(db, "person", "publish"))
     for number in (1, 2):
         say(db, talked, "Again.")
-        reply(db, talked, f"Done {number}.")
-    jobs.add(db, REFLECT, "s1", NOON)
+        finish(db, talked, f"Done {number}.")
     look_back(db, found())
     assert pending(db) == []
 
@@ -144,8 +148,7 @@ def test_a_change_that_was_rejected_does_not_come_again(db, talked):
     skills.reject(memory_of(db), skills.pending(db, "person")[0])
     for words in ("Again.", "And again."):
         say(db, talked, words)
-        reply(db, talked, "Done.")
-    jobs.add(db, REFLECT, "s1", NOON)
+        finish(db, talked, "Done.")
     look_back(db, found(f"{STEPS}\n", changes="deploy-site", description="In other words"))
     assert pending(db) == []
 
@@ -191,13 +194,11 @@ def test_a_text_that_demands_a_skill_waits_with_its_origin(db, talked, origin):
 
 def test_a_short_session_is_not_sent_at_all(db, session):
     say(db, session, "What is rsync?")
-    reply(db, session, "It copies.")
-    jobs.add(db, REFLECT, "s1", NOON)
+    finish(db, session, "It copies.")
     assert (look_back(db), reflected_to(db), job(db)) == ([], 0, ("done", ""))
     say(db, session, "Use it.")
     use(db, session, ("shell", {"command": "rsync"}))
-    reply(db, session, "Done.")
-    jobs.add(db, REFLECT, "s1", NOON)
+    finish(db, session, "Done.")
     [asked] = look_back(db, NOTHING)
     assert "What is rsync?" in asked
     assert "<tool>shell: its text</tool>" in asked
@@ -253,8 +254,7 @@ def test_without_a_model_it_waits_until_one_answers(db, talked):
 def test_long_exchanges_are_read_where_the_context_is_small(db, session):
     for number in range(4):
         say(db, session, f"Try {number}: " + "the links were broken again, " * 60)
-        reply(db, session, "I ran make check. " * 30)
-    jobs.add(db, REFLECT, "s1", NOON)
+        finish(db, session, "I ran make check. " * 30)
     model = Answers(NOTHING, NOTHING)
     while worker.run_one(JobContext(db, rested, lambda: model, NO_EMBEDDER, 2000, Cancel())):
         pass

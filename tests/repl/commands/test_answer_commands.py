@@ -6,13 +6,10 @@ import os
 
 import pytest
 
-from agent_cli.app.app import open_app
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log
 from agent_cli.messages import Message, Part
 from agent_cli.repl.commands import commands, exchange_commands
-from agent_cli.repl.conversation import Conversation
-from tests.conftest import place
 from tests.tables import for_each
 
 ANSWER = "Use this:\n\n```sh\nls -l\n```\n\nor **this**:\n\n~~~python\nprint('a')\n\nprint('b')\n~~~\n\nThat is all.\n"
@@ -21,15 +18,6 @@ ANSWER = "Use this:\n\n```sh\nls -l\n```\n\nor **this**:\n\n~~~python\nprint('a'
 class Screen(io.StringIO):
     def isatty(self):
         return True
-
-
-@pytest.fixture
-def conversation(tmp_path):
-    environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "offline"}
-    place(tmp_path / "memory.db")
-    app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
-    yield Conversation(app)
-    app.db.close()
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 import typer
 
-from agent_cli.app.app import open_app
 from agent_cli.cli import usage
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.conversations import log, sessions
@@ -16,22 +15,11 @@ from agent_cli.memory.planner import notes, tasks
 from agent_cli.messages import Message, Part
 from agent_cli.render.styles import Display
 from agent_cli.repl.commands import commands
-from agent_cli.repl.conversation import Conversation
 from agent_cli.store import jobs
-from tests.conftest import place
 from tests.llm.asking import engine_of
 from tests.tables import for_each, listed
 
 NAMES = sorted(commands.registry())
-
-
-@pytest.fixture
-def conversation(tmp_path):
-    environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "offline"}
-    place(tmp_path / "memory.db")
-    app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
-    yield Conversation(app)
-    app.db.close()
 
 
 def run(conversation, line):

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from agent_cli.agent.events import Noticed, TextArrived
-from agent_cli.app.app import open_app
 from agent_cli.errors import AgentError, Cancelled, ModelMissing, ModelUnavailable, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import log, sessions
@@ -19,17 +18,12 @@ from agent_cli.repl.commands import commands
 from agent_cli.repl.commands.commands import PromptDraft
 from agent_cli.repl.conversation import Conversation
 from agent_cli.store import events
-from tests.conftest import place
 from tests.ollama_server import script
 
 
 @pytest.fixture
-def conversation(tmp_path, server):
-    environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "qwen3:8b", **server.environ}
-    place(tmp_path / "memory.db")
-    app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
-    yield Conversation(app)
-    app.db.close()
+def environ(server):
+    return {"AGENT_MODEL": "qwen3:8b", **server.environ}
 
 
 def drawn(work):

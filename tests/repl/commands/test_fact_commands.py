@@ -2,7 +2,6 @@
 
 import pytest
 
-from agent_cli.app.app import open_app
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, facts
@@ -12,17 +11,11 @@ from agent_cli.messages import Part
 from agent_cli.render.styles import Display
 from agent_cli.repl.commands import commands
 from agent_cli.repl.commands.commands import Page, Screen
-from agent_cli.repl.conversation import Conversation
-from tests.conftest import place
 
 
 @pytest.fixture
-def conversation(tmp_path):
-    environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "offline", "AGENT_NOW": "2026-01-02T12:00:00Z"}
-    place(tmp_path / "memory.db")
-    app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
-    yield Conversation(app)
-    app.db.close()
+def environ():
+    return {"AGENT_NOW": "2026-01-02T12:00:00Z"}
 
 
 def run(conversation, line):

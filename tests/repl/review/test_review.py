@@ -174,14 +174,7 @@ def test_nothing_waits(walk):
 
 
 TOGETHER = (
-    "yes",
-    "yy",
-    "y\r",
-    "yn",
-    "\x1by",
-    "\x1b[A",
-    "y" * 5000,
-    "\x1b[5;1R",
+    *("yes", "yy", "y\r", "yn", "\x1by", "\x1b[A", "y" * 5000, "\x1b[5;1R"),
     *map(PASTE.format, ("y", "yyyy\r", "")),
 )
 

@@ -10,7 +10,6 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from agent_cli.app.app import open_app
 from agent_cli.repl.shell.shell import Shell
 from agent_cli.store.db import Database
 from tests.ollama_server import script
@@ -234,9 +233,7 @@ def test_a_pasted_exit_is_text_and_a_pasted_note_is_known_as_one(talked, termina
     assert talked.rows("select text, origin from note") == [("buy milk", "pasted")]
 
 
-def test_a_line_that_meets_a_busy_file_is_put_back(tmp_path, capsys):
-    environ = {"AGENT_DB": str(tmp_path / "memory.db"), "AGENT_MODEL": "offline"}
-    app = open_app({}, print, config_file=tmp_path / "none.toml", environ=environ)
+def test_a_line_that_meets_a_busy_file_is_put_back(app, capsys):
     app.db.busy_timeout = 0.1
     other = app.db.another_connection()
 
@@ -266,7 +263,6 @@ def test_a_line_that_meets_a_busy_file_is_put_back(tmp_path, capsys):
         asyncio.run(person(keyboard))
     assert app.db.rows("select text, origin from note") == [("milk", "pasted")]
     other.close()
-    app.db.close()
 
 
 def test_a_busy_file_does_not_keep_anybody_from_leaving(talked, terminal):
