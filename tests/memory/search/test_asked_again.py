@@ -37,9 +37,9 @@ TALK = (
 IGNORANT = ("I do not know that.", "Sorry, I have no information about your passport.", "Das weiß ich leider nicht.")
 
 
-def told(context, words):
-    """What a person says, without an answer."""
-    return say(context.db, session_of(context.db), words)
+def told(context, *said):
+    """What a person says, without an answer; gives the handle of the last."""
+    return [say(context.db, session_of(context.db), words) for words in said][-1]
 
 
 def ask(context, question, answer, recalled=True):
@@ -61,8 +61,7 @@ def learn(context, words):
 
 
 def test_asking_again_never_buries_the_note(context):
-    for words in ("I bought a green bicycle", "Dinner was pasta with basil", "The train was late"):
-        told(context, words)
+    told(context, "I bought a green bicycle", "Dinner was pasta with basil", "The train was late")
     kept = note(context.db, PASSPORT)
     for number, question in enumerate(2 * WORDINGS):
         assert ask(context, question, IGNORANT[number % 3]) == [kept]
@@ -227,8 +226,7 @@ def test_the_best_note_and_fact_have_a_place_among_many_messages(context):
 
 def test_hits_that_hardly_match_do_not_pass_beside_one_that_does(context):
     kept = note(context.db, "The spare key of the cellar hangs behind the picture of the lighthouse")
-    for words in ("The picture was nice", "A key question of philosophy"):
-        told(context, words)
+    told(context, "The picture was nice", "A key question of philosophy")
     assert ask(context, "Where hangs the spare key of the cellar, behind which picture of a lighthouse?", "…") == [kept]
 
 
@@ -286,17 +284,14 @@ def test_a_reply_that_rests_on_nothing_kept_stands_behind_what_was_noted(context
     ],
 )
 def test_a_reply_that_says_something_else_than_what_it_was_given_stands_behind_it(context, said, question, answer):
-    for words in (said, "I bought a green bicycle", "Dinner was pasta with basil", "The train was late"):
-        told(context, words)
+    told(context, said, "I bought a green bicycle", "Dinner was pasta with basil", "The train was late")
     ask(context, question, answer)
-    catch_up(context.db)
     assert find(context.db, question).hits[0].text == said
 
 
 def test_a_reply_is_found_before_what_is_noted_where_the_person_asks_for_it(context):
     note(context.db, PASSPORT)
     ask(context, "Where do people keep a passport?", "Most people keep a passport in a drawer.")
-    catch_up(context.db)
     found = find(context.db, "What did you say about people who keep a passport?")
     assert found.hits[0].text == "Most people keep a passport in a drawer."
 
@@ -315,5 +310,4 @@ def test_a_word_that_only_replies_hold_is_looked_for_within_longer_words(context
     for n in range(3):
         ask(context, f"Was ist Ding {n}?", "Man stellt es am besten in die Garage, dort ist es kühl.")
         ask(context, f"wie geht das Garagentor {n} mal auf?", "Das weiß ich leider nicht.")
-    catch_up(context.db)
     assert find(context.db, "wie komm ich in die garage").hits[0].handle == kept

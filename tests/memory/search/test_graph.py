@@ -16,6 +16,11 @@ def learn(db, statement, subject="", predicate="", object="", scope=HERE):
     return adoption.add(MemoryContext(db, scope, noon), told).fact
 
 
+def learn_all(db, *statements):
+    for each in statements:
+        learn(db, each)
+
+
 def named(db, owner, question):
     return list(graph.facts(db, graph.mentions(db, owner, question)))
 
@@ -107,8 +112,7 @@ def test_an_erased_fact_leaves_no_name_that_only_it_had(db):
 
 
 def test_a_rebuilt_graph_is_the_same(db):
-    for each in ("Anna Huber is my sister", "Anna lives in Graz", "I moved to Linz", "The NAS answers at 10.0.0.1"):
-        learn(db, each)
+    learn_all(db, "Anna Huber is my sister", "Anna lives in Graz", "I moved to Linz", "The NAS answers at 10.0.0.1")
 
     def dump():
         return db.rows(
@@ -122,8 +126,7 @@ def test_a_rebuilt_graph_is_the_same(db):
 
 
 def test_the_tree_tells_what_somebody_has_to_do_with(db):
-    for each in ("Anna is my sister", "Anna lives in Graz", "Tom lives in Graz", "Tom is allergic to walnuts"):
-        learn(db, each)
+    learn_all(db, "Anna is my sister", "Anna lives in Graz", "Tom lives in Graz", "Tom is allergic to walnuts")
     anna = [(0, "Anna"), (1, "sister of you (f1)"), (1, "lives_in: Graz (f2)")]
     further = [(2, "lives_in of Tom (f3)"), (3, "allergic_to: walnuts (f4)")]
     assert graph.outline(db, "person", "anna", 3) == [*anna, *further]

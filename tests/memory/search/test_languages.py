@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.recalling import find, reply, say, session_of
+from tests.recalling import find, reply, say
 
 TALKS = {  # what is told, the answer to it, and a question about it
     "Chinese": (
@@ -59,8 +59,7 @@ STRANGE = {
 
 
 @pytest.mark.parametrize("language", TALKS)
-def test_what_was_told_is_found_first_in_any_language(db, language):
-    session = session_of(db)
+def test_what_was_told_is_found_first_in_any_language(db, session, language):
     for words, answer, _ in TALKS[language]:
         say(db, session, words)
         reply(db, session, answer)

@@ -5,7 +5,7 @@ import pytest
 from agent_cli.memory.facts import facts
 from agent_cli.memory.search import graph, index
 from tests.conftest import HERE, memory_of
-from tests.memory.search.test_graph import learn
+from tests.memory.search.test_graph import learn, learn_all
 from tests.recalling import STRANGER, find, say
 from tests.tables import columns
 
@@ -30,8 +30,7 @@ GERMAN = ("Meine Schwester heißt Anna", "Anna ist allergisch gegen Nüsse")
 @pytest.mark.parametrize("question", ["What should I cook tonight for Anna?", "what can anna eat?", "Anna's dinner?"])
 def test_a_name_brings_the_facts_of_the_person(db, session, question):
     fill(db, session)
-    for each in (*ENGLISH, "Tom is allergic to eggs"):
-        learn(db, each)
+    learn_all(db, *ENGLISH, "Tom is allergic to eggs")
     verdict, statements = recalled(db, question, kinds=("fact",))
     assert verdict != "nothing"
     assert set(statements) == set(ENGLISH)
@@ -52,8 +51,7 @@ def test_a_name_brings_the_facts_of_the_person(db, session, question):
 )
 def test_a_relation_leads_to_the_person_and_what_is_known_of_her(db, session, kept, question):
     fill(db, session)
-    for each in (*kept, "My brother is called Tom", "Tom is allergic to eggs"):
-        learn(db, each)
+    learn_all(db, *kept, "My brother is called Tom", "Tom is allergic to eggs")
     verdict, statements = recalled(db, question, kinds=("fact",))
     assert verdict != "nothing"
     assert set(statements[:2]) == set(kept)
@@ -75,16 +73,14 @@ def test_a_relation_is_understood_in_other_words_too(db, relation, question):
 
 def test_a_relation_that_nobody_kept_brings_nothing(db, session):
     fill(db, session)
-    for each in ENGLISH:
-        learn(db, each)
+    learn_all(db, *ENGLISH)
     assert recalled(db, "what can my brother eat?", kinds=("fact",)) == ("nothing", [])
     assert graph.mentions(db, "person", "what can a sister eat?") == []
 
 
 def test_the_german_genitive_without_apostrophe_is_the_name(db, session):
     fill(db, session)
-    for each in GERMAN:
-        learn(db, each)
+    learn_all(db, *GERMAN)
     verdict, statements = recalled(db, "Was ist Annas Leibspeise, und was soll ich kochen?", kinds=("fact",))
     assert (verdict, set(statements)) == ("maybe", set(GERMAN))
 
@@ -117,8 +113,7 @@ def test_a_name_that_is_a_common_word_counts_only_where_it_is_a_name(db, session
 
 def test_of_two_people_with_one_name_both_are_brought_and_the_relation_tells_them_apart(db):
     sister, colleague, either = (f"Anna{name} is allergic to nuts" for name in (" Huber", " Berger", ""))
-    for each in ("Anna Huber is my sister", "Anna Berger is my colleague", sister, colleague, either):
-        learn(db, each)
+    learn_all(db, "Anna Huber is my sister", "Anna Berger is my colleague", sister, colleague, either)
 
     def allergic(question):
         return {each for each in recalled(db, question)[1] if "allergic" in each}
@@ -134,8 +129,7 @@ def test_what_somebody_has_to_do_with_comes_after_what_is_known_of_them_and_no_f
         "Paul works at Siemens",
         "Siemens answers at a.example",
     ]
-    for each in known:
-        learn(db, each)
+    learn_all(db, *known)
     assert recalled(db, "What about Anna?")[1] == [known[1], known[0], known[2]]
 
 

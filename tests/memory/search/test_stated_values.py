@@ -20,8 +20,7 @@ from tests.recalling import EMBEDDED, day, find, handles, note, reply, say, sess
         ("My favourite editor is vim", "my favourite editor is emacs", "what is my favourite editor?"),
     ],
 )
-def test_what_was_said_later_comes_first(db, earlier, later, question, meaning):
-    session = session_of(db)
+def test_what_was_said_later_comes_first(db, session, earlier, later, question, meaning):
     first = say(db, session, earlier, day("2026-06-01"))
     reply(db, session, "Good to know.", day("2026-06-01"))
     for n in range(20):
@@ -35,15 +34,13 @@ def test_what_was_said_later_comes_first(db, earlier, later, question, meaning):
     )
 
 
-def test_dates_decide_not_the_order(db):
-    session = session_of(db)
+def test_dates_decide_not_the_order(db, session):
     newer = say(db, session, "I moved to Wels on 3 March 2026", day("2026-04-01"))
     say(db, session, "I moved to Linz in June 2025", day("2026-04-02"))
     assert handles(db, "where did I move to", now=day("2026-05-01"))[0] == newer
 
 
-def test_what_will_be_true_replaces_nothing_yet(db):
-    session = session_of(db)
+def test_what_will_be_true_replaces_nothing_yet(db, session):
     now = say(db, session, "I live in Graz", day("2026-04-01"))
     planned = say(db, session, "I am moving to Vienna on 1 October 2026", day("2026-04-02"))
     assert handles(db, "which city do I live in", now=day("2026-05-01"))[0] == now
@@ -77,15 +74,13 @@ def test_notes_replace_one_another_too(db):
         "Do I live in Linz?",
     ],
 )
-def test_what_says_nothing_else_replaces_nothing(db, later):
-    session = session_of(db)
+def test_what_says_nothing_else_replaces_nothing(db, session, later):
     say(db, session, "I live in Graz", day("2026-01-01"))
     say(db, session, later, day("2026-02-01"))
     assert all(hit.label == "" for hit in find(db, "do I live in Graz", now=day("2026-03-01")).hits)
 
 
-def test_what_another_says_replaces_nothing(db):
-    session = session_of(db)
+def test_what_another_says_replaces_nothing(db, session):
     take_in(db, session, "I live in Graz", "Anna", day("2026-01-01"))
     take_in(db, session, "I moved to Linz", "Ben", day("2026-02-01"))
     assert all(hit.label == "" for hit in find(db, "where do I live", now=day("2026-03-01")).hits)
@@ -100,8 +95,7 @@ def test_what_another_says_replaces_nothing(db):
         ("My dentist is Dr. Novak", "Dr. Novak is on leave in August", "is my dentist away?"),
     ],
 )
-def test_a_relation_that_was_only_said_is_followed(db, relation, told, question):
-    session = session_of(db)
+def test_a_relation_that_was_only_said_is_followed(db, session, relation, told, question):
     first, second = say(db, session, relation, day("2026-06-01")), say(db, session, told, day("2026-06-02"))
     for n in range(40):
         say(db, session_of(db), f"The parcel number {n} is at the post office of a city", day("2026-06-03"))
@@ -116,8 +110,7 @@ def test_a_relation_kept_as_a_fact_leads_to_what_was_only_said(db):
     assert said in handles(db, "what is the trade of my sister's family", now=day("2026-03-01"))
 
 
-def test_what_the_assistant_said_of_a_relative_does_not_answer(db):
-    session = session_of(db)
+def test_what_the_assistant_said_of_a_relative_does_not_answer(db, session):
     say(db, session, "My brother is called Lukas", day("2026-02-01"))
     say(db, session, "tell me of names", day("2026-02-01"))
     made_up = reply(db, session, "Lukas wants a bicycle.", day("2026-02-02"))
@@ -125,8 +118,7 @@ def test_what_the_assistant_said_of_a_relative_does_not_answer(db):
 
 
 @pytest.mark.parametrize("question", ["when did I move to Linz?", "wann bin ich nach Linz gezogen?"])
-def test_a_question_of_the_past_finds_what_is_no_longer_true(db, question):
-    session = session_of(db)
+def test_a_question_of_the_past_finds_what_is_no_longer_true(db, session, question):
     old = say(db, session, "I moved to Linz in June 2020", day("2026-01-01"))
     say(db, session, "Ich bin im Juli 2025 nach Wels gezogen", day("2026-02-01"))
     say(db, session, "I moved to Graz on 3 March 2026", day("2026-03-04"))
@@ -158,16 +150,14 @@ def test_a_plan_stands_behind_what_holds_until_then(db, question, planned_first)
     assert found[0] == (plan if planned_first else present).handle
 
 
-def test_the_message_of_a_plan_stands_behind_the_present_value_too(db):
-    session = session_of(db)
+def test_the_message_of_a_plan_stands_behind_the_present_value_too(db, session):
     present = say(db, session, "I moved to Salzburg on 1 July 2025", day("2025-07-02"))
     plan = say(db, session, "I will move to Vienna on 1 October 2026", day("2026-04-02"))
     assert handles(db, "to which city did I move", now=day("2026-05-01"))[:2] == [present, plan]
     assert handles(db, "to which city will I move", now=day("2026-05-01"))[:2] == [plan, present]
 
 
-def test_words_that_only_ask_say_little(db):
-    session = session_of(db)
+def test_words_that_only_ask_say_little(db, session):
     lukas = say(db, session, "Lukas hat eine Wohnung in Hamburg", day("2026-01-01"))
     say(db, session, "Ich habe jetzt auf Ebene 5 geparkt", day("2026-01-02"))
     say(db, session, "remember that my parcel is at the post office", day("2026-01-02"))
