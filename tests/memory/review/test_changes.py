@@ -21,8 +21,9 @@ def told(db, session, review="/review"):
     return changes.changed_since_opened(db, session, PERSON, review)
 
 
-def test_nothing_is_told_when_nothing_changed(db, session):
+def test_nothing_is_told_when_nothing_changed_but_what_others_learn(db, session):
     add(db, "My cat is Mia")
+    add(db, "My cat is Rex", Scope("somebody else", HERE.place), later(2))
     assert told(db, session) == []
 
 
@@ -79,11 +80,6 @@ def test_at_most_ten_lines_and_how_many_more(db, session):
     lines = told(db, session)
     assert len(lines) == 12
     assert lines[-2:] == ["and 3 more", "1 to review: /review"]
-
-
-def test_what_others_learn_is_not_told(db, session):
-    add(db, "My cat is Mia", Scope("somebody else", HERE.place), later(2))
-    assert told(db, session) == []
 
 
 def test_a_changed_skill_is_told_by_its_name(db, session):

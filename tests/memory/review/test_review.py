@@ -209,8 +209,9 @@ def test_characters_that_cannot_be_seen_are_neither_shown_nor_kept(db, reviewer)
     fact = proposed(db, "I like\u202e t\u200be\U000e0041a\x1b[2K", quote="\x07I like\u2066 tea", inferred=True)
     proposal = read(reviewer, fact)
     assert (proposal.statement, proposal.hidden, proposal.quote) == ("I like tea[2K", True, "I like tea")
+    assert not read(reviewer, proposed(db, "می‌خواهم 👩‍👩‍👧 ❤️ 日本語")).hidden
     review.accept(reviewer, proposal)
-    assert db.rows("select statement, state from fact") == [("I like tea[2K", "accepted")]
+    assert db.rows("select statement, state from fact where id = 1") == [("I like tea[2K", "accepted")]
 
 
 def test_nothing_but_hidden_characters_cannot_be_kept(db, reviewer):
@@ -218,10 +219,6 @@ def test_nothing_but_hidden_characters_cannot_be_kept(db, reviewer):
     with pytest.raises(UsageError, match="an empty fact cannot be kept"):
         review.accept(reviewer, proposal)
     assert states(db) == {1: "pending"}
-
-
-def test_a_plain_statement_is_not_said_to_hide_anything(db, reviewer):
-    assert not read(reviewer, proposed(db, "می‌خواهم 👩‍👩‍👧 ❤️ 日本語")).hidden
 
 
 def test_the_rest_is_kept_at_once_and_undone_at_once(db, reviewer):

@@ -10,7 +10,7 @@ from agent_cli.memory.planner import notes
 from agent_cli.memory.search import recall_log
 from tests.conftest import empty, memory_of, noon
 from tests.recalling import EMBEDDED, catch_up, embed, find, note, reply, say, session_of, take_in
-from tests.tables import columns, for_each
+from tests.tables import columns, for_each, listed
 from tests.turns import summarise
 
 PASSPORT = "The passport lies in the blue folder in the attic"
@@ -78,6 +78,8 @@ def test_what_was_asked_and_never_answered_is_not_known(context):
         ask(context, question, "I do not know that.")
     assert find(context.db, "my blood type").verdict == "nothing"
     assert len(find(context.db, "my blood type").hits) == 1
+    ask(context, "What is my blood type?", "Your blood type must be zero negative, like that of many people.")
+    assert find(context.db, "What is my blood type?").verdict == "nothing"  # a reply makes nothing known of the person
 
 
 def test_the_answer_comes_instead_of_its_question(context):
@@ -92,20 +94,10 @@ def test_a_reply_that_repeats_its_source_is_not_recalled_beside_it(context):
         assert ask(context, question, "Your passport lies in the blue folder in the attic [n1].") == [kept]
 
 
-def test_a_reply_alone_makes_nothing_known_about_the_person(context):
-    ask(context, "What is my blood type?", "Your blood type must be zero negative, like that of many people.")
-    assert find(context.db, "What is my blood type?").verdict == "nothing"
-
-
 @pytest.mark.parametrize(
     "question",
-    [
-        "I need my passport, where can I find it?",
-        "I am looking for my passport.",
-        "I cannot find my passport",
-        "ich suche meinen passport",
-        "ich finde den passport nicht mehr",
-    ],
+    listed("""I need my passport, where can I find it? | I am looking for my passport. | I cannot find my passport
+        ich suche meinen passport | ich finde den passport nicht mehr"""),
 )
 def test_who_seeks_something_tells_nothing_of_it(context, question):
     kept = note(context.db, PASSPORT)
@@ -204,12 +196,8 @@ def test_what_neither_holds_a_word_nor_is_close_in_meaning_is_not_told_as_perhap
 
 @pytest.mark.parametrize(
     "question",
-    [
-        "in which month did I move to Linz?",
-        "since when am I in Linz",
-        "wann bin ich nach Linz gezogen",
-        "Linz, welches Jahr?",
-    ],
+    listed("""in which month did I move to Linz? | since when am I in Linz | wann bin ich nach Linz gezogen
+        Linz, welches Jahr?"""),
 )
 def test_words_that_only_ask_need_not_be_in_the_answer(context, question):
     note(context.db, "moved to Linz in June 2025, gezogen mit Anna")

@@ -37,8 +37,7 @@ def whole(db):
 
 
 @pytest.mark.parametrize(
-    "question",
-    ["Where does Zoë live?", "where does zoe live", "ZOË?", "What about Zoë's house?", "Wo wohnt Zoe?"],
+    "question", ["Where does Zoë live?", "where does zoe live", "ZOË?", "What about Zoë's house?", "Wo wohnt Zoe?"]
 )
 def test_a_name_is_spotted_whatever_its_case_and_accents(db, question):
     fact = learn(db, "Zoë lives in Graz")

@@ -7,7 +7,7 @@ from agent_cli.memory.search import graph, index
 from tests.conftest import HERE, memory_of
 from tests.memory.search.test_graph import learn, learn_all
 from tests.recalling import STRANGER, find, say
-from tests.tables import columns
+from tests.tables import columns, listed
 
 
 def recalled(db, question, **more):
@@ -123,12 +123,8 @@ def test_of_two_people_with_one_name_both_are_brought_and_the_relation_tells_the
 
 
 def test_what_somebody_has_to_do_with_comes_after_what_is_known_of_them_and_no_further(db):
-    known = [
-        "My sister is called Anna",
-        "Anna is married to Paul",
-        "Paul works at Siemens",
-        "Siemens answers at a.example",
-    ]
+    known = listed("""My sister is called Anna | Anna is married to Paul | Paul works at Siemens
+        Siemens answers at a.example""")
     learn_all(db, *known)
     assert recalled(db, "What about Anna?")[1] == [known[1], known[0], known[2]]
 
