@@ -26,8 +26,8 @@ def take_in(db, session, words, author="", at=NOON, external_id=None, scope=HERE
     return f"m{db.value('select max(id) from message')}"
 
 
-def reply(db, session, words, at=NOON, finish="stop"):
-    id = log.open_reply(db, session, HERE, "m", at)
+def reply(db, session, words, at=NOON, finish="stop", scope=HERE):
+    id = log.open_reply(db, session, scope, "m", at)
     log.close_reply(db, id, Message("assistant", words), finish, log.Usage("m"), at)
     return f"m{id}"
 

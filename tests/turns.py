@@ -12,9 +12,9 @@ from agent_cli.llm.offline import Reply, ScriptedModel
 from agent_cli.memory.conversations import log
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.summaries import summaries
-from agent_cli.messages import Part
+from agent_cli.messages import Message, Part
 from agent_cli.tools.registry import BUILT_IN
-from tests.conftest import noon
+from tests.conftest import NOON, noon
 
 
 class Chunks:
@@ -81,6 +81,20 @@ def unanswered(context):
         """select c.call_id from tool_call c join message m on m.id = c.message_id
            where not exists (select 1 from message a where a.session_id = m.session_id and a.answers = c.call_id)"""
     )
+
+
+def asked(context, words):
+    """What the person says in the session."""
+    log.add_user_message(context.db, context.session, context.scope, [Part(words, "typed")], NOON)
+
+
+def replied(context, words, finish="stop", calls=(), model="m"):
+    """What is answered in it, or has begun to be where there is no `finish`."""
+    id = log.open_reply(context.db, context.session, context.scope, model, NOON)
+    if finish:
+        log.close_reply(context.db, id, Message("assistant", words, calls), finish, log.Usage(model), NOON)
+    else:
+        log.update_reply(context.db, id, words, "")
 
 
 def summarise(db, session, words, method="model", model="m", time=noon):

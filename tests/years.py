@@ -3,12 +3,12 @@
 from datetime import datetime, time, timedelta, timezone
 
 from agent_cli import clock
-from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.conversations import sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.summaries import summaries
 from agent_cli.memory.summaries.summaries import NewSummary, Source
-from agent_cli.messages import Message, Part
 from tests.conftest import HERE
+from tests.recalling import reply, say
 
 ZONE = timezone(timedelta(hours=1))
 
@@ -50,9 +50,8 @@ def ask(db, day, hour=15):
 
 def _said(db, day, words, hour, kind):
     session = sessions.start(db, HERE, at(day, hour), kind)
-    log.add_user_message(db, session, HERE, [Part(words.format(day=day), "typed")], at(day, hour))
-    reply = log.open_reply(db, session, HERE, "m", at(day, hour, 1))
-    log.close_reply(db, reply, Message("assistant", f"Noted for {day}."), "stop", log.Usage("m"), at(day, hour, 1))
+    say(db, session, words.format(day=day), at(day, hour))
+    reply(db, session, f"Noted for {day}.", at(day, hour, 1))
     return session
 
 

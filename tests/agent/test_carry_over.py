@@ -6,21 +6,9 @@ from agent_cli.agent.carry_over import Opening
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.scope import Scope
-from agent_cli.messages import Message, Part, ToolCall, ToolResult
+from agent_cli.messages import ToolCall, ToolResult
 from tests.conftest import HERE, NOON, noon
-from tests.turns import agent, close_with
-
-
-def asked(context, words):
-    log.add_user_message(context.db, context.session, context.scope, [Part(words, "typed")], NOON)
-
-
-def replied(context, words, finish="stop", calls=(), model="m"):
-    id = log.open_reply(context.db, context.session, context.scope, model, NOON)
-    if finish:
-        log.close_reply(context.db, id, Message("assistant", words, calls), finish, log.Usage(model), NOON)
-    else:
-        log.update_reply(context.db, id, words, "")
+from tests.turns import agent, asked, close_with, replied
 
 
 def carried(context):

@@ -7,14 +7,14 @@ import pytest
 from agent_cli import clock
 from agent_cli.agent import carry_over
 from agent_cli.agent.carry_over import Reach
-from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.conversations import sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.scope import CALLER_PLACE, PERSON, Scope, carried_place
 from agent_cli.memory.summaries import summaries
 from agent_cli.memory.summaries.summaries import NewSummary
-from agent_cli.messages import Message, Part
 from tests import years
 from tests.conftest import HERE
+from tests.recalling import reply, say
 
 FIRST, TODAY = date(2026, 1, 5), date(2026, 3, 19)  # a Monday, and a Thursday ten weeks later
 NOW = years.at(TODAY, 18)
@@ -39,9 +39,8 @@ def here(db, now=NOW, place=HERE.place):
 def talk(db, day, words, scope=HERE, summary="They talked."):
     now = years.at(day, 12)
     session = sessions.start(db, scope, now)
-    log.add_user_message(db, session, scope, [Part(words, "typed")], now)
-    reply = log.open_reply(db, session, scope, "m", now)
-    log.close_reply(db, reply, Message("assistant", "Fine."), "stop", log.Usage("m"), now)
+    say(db, session, words, now, scope)
+    reply(db, session, "Fine.", now, scope=scope)
     with db.write():
         sessions.change(db, session, closed_at=clock.utc(now), holder=None)
         summaries.save_session(db, session, NewSummary(summary, "", "model", "m"), lambda: now)

@@ -14,23 +14,14 @@ from agent_cli.llm.offline import Reply
 from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index
-from agent_cli.messages import Message, Part
+from agent_cli.messages import Message
 from agent_cli.tools.tool import ToolContext
 from tests.conftest import HERE, NOON, empty, noon
 from tests.ollama_server import chat as server_chat
 from tests.tables import for_each
-from tests.turns import agent, calls, close_with, run
+from tests.turns import agent, asked, calls, close_with, replied, run
 
 TODAY = "⟦ Today is Friday, 02 January 2026, 12:00. ⟧"
-
-
-def asked(context, words):
-    log.add_user_message(context.db, context.session, context.scope, [Part(words, "typed")], NOON)
-
-
-def replied(context, words, finish="stop"):
-    id = log.open_reply(context.db, context.session, context.scope, "m", NOON)
-    log.close_reply(context.db, id, Message("assistant", words), finish, log.Usage(), NOON)
 
 
 def request(context, **settings):

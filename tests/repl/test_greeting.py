@@ -7,14 +7,14 @@ import pytest
 
 from agent_cli.agent import model_context
 from agent_cli.app.app import open_app
-from agent_cli.memory.conversations import digest, log, sessions
+from agent_cli.memory.conversations import digest, sessions
 from agent_cli.memory.planner import notes
 from agent_cli.memory.scope import Scope
-from agent_cli.messages import Message, Part
 from agent_cli.render.styles import Display
 from agent_cli.repl import greeting
 from agent_cli.repl.commands import commands
 from agent_cli.repl.conversation import Conversation
+from tests.recalling import reply, say
 from tests.tables import listed
 from tests.turns import close_with
 
@@ -24,9 +24,8 @@ def talked(app, turns, days_ago=0, scope=None):
     now, scope = app.time() - timedelta(days=days_ago), scope or app.scope
     session = sessions.start(app.db, scope, now)
     for number in range(turns):
-        log.add_user_message(app.db, session, scope, [Part(f"Question {number}?", "typed")], now)
-        id = log.open_reply(app.db, session, scope, "m", now)
-        log.close_reply(app.db, id, Message("assistant", f"Answer {number}."), "stop", log.Usage("m"), now)
+        say(app.db, session, f"Question {number}?", now, scope)
+        reply(app.db, session, f"Answer {number}.", now, scope=scope)
     return session
 
 
@@ -111,9 +110,8 @@ def test_a_long_answer_is_shown_by_its_beginning_and_poses_as_nothing(app, answe
 
 def answered(app, answer):
     session = sessions.start(app.db, app.scope, app.time())
-    log.add_user_message(app.db, session, app.scope, [Part("What do I buy?", "typed")], app.time())
-    id = log.open_reply(app.db, session, app.scope, "m", app.time())
-    log.close_reply(app.db, id, Message("assistant", answer), "stop", log.Usage("m"), app.time())
+    say(app.db, session, "What do I buy?", app.time(), app.scope)
+    reply(app.db, session, answer, app.time(), scope=app.scope)
     return sessions.get(app.db, session, "person")
 
 

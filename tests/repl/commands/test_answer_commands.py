@@ -7,9 +7,8 @@ import os
 import pytest
 
 from agent_cli.errors import UsageError
-from agent_cli.memory.conversations import log
-from agent_cli.messages import Message, Part
 from agent_cli.repl.commands import commands, exchange_commands
+from tests.recalling import reply, say
 from tests.tables import for_each
 
 ANSWER = "Use this:\n\n```sh\nls -l\n```\n\nor **this**:\n\n~~~python\nprint('a')\n\nprint('b')\n~~~\n\nThat is all.\n"
@@ -36,9 +35,8 @@ def clip(tmp_path, monkeypatch):
 
 def answer(conversation, words):
     app = conversation.app
-    log.add_user_message(app.db, conversation.ensure_session(), app.scope, [Part("well?", "typed")], app.time())
-    reply = log.open_reply(app.db, conversation.id, app.scope, "m", app.time())
-    log.close_reply(app.db, reply, Message("assistant", words), "stop", log.Usage("m"), app.time())
+    say(app.db, conversation.ensure_session(), "well?", app.time(), app.scope)
+    reply(app.db, conversation.id, words, app.time(), scope=app.scope)
 
 
 def run(conversation, line):

@@ -12,10 +12,11 @@ from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import notes, tasks
-from agent_cli.messages import Message, Part
+from agent_cli.messages import Message
 from agent_cli.render.styles import Display
 from agent_cli.repl.commands import commands
 from agent_cli.store import jobs
+from tests import recalling
 from tests.llm.asking import engine_of
 from tests.tables import for_each, listed
 
@@ -31,7 +32,7 @@ def run(conversation, line):
 def say(conversation, words):
     """As if the person had said it."""
     app = conversation.app
-    log.add_user_message(app.db, conversation.ensure_session(), app.scope, [Part(words, "typed")], app.time())
+    recalling.say(app.db, conversation.ensure_session(), words, app.time(), app.scope)
 
 
 @for_each("name", NAMES)

@@ -6,13 +6,11 @@ import time
 from threading import Event
 
 import pytest
-from prompt_toolkit.application import create_app_session
-from prompt_toolkit.input import create_pipe_input
-from prompt_toolkit.output import DummyOutput
 
 from agent_cli.repl.shell.shell import Shell
 from agent_cli.store.db import Database
 from tests.ollama_server import script
+from tests.repl.shell.test_prompt_input import until, with_keyboard
 from tests.terminal import CTRL_C, CTRL_D, ENTER, ESC
 
 HALF = " ".join(f"word{number}" for number in range(12))
@@ -237,13 +235,6 @@ def test_a_line_that_meets_a_busy_file_is_put_back(app, capsys):
     app.db.busy_timeout = 0.1
     other = app.db.another_connection()
 
-    async def until(true):
-        for _ in range(500):
-            if true():
-                return
-            await asyncio.sleep(0.01)
-        raise AssertionError
-
     async def person(keyboard):
         shell = Shell(app, None)
         running, buffer = asyncio.create_task(shell.run()), shell._prompt.buffer
@@ -259,8 +250,7 @@ def test_a_line_that_meets_a_busy_file_is_put_back(app, capsys):
         keyboard.send_text("\x04")
         assert await running == 0
 
-    with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
-        asyncio.run(person(keyboard))
+    with_keyboard(person)
     assert app.db.rows("select text, origin from note") == [("milk", "pasted")]
     other.close()
 
