@@ -15,11 +15,6 @@ from agent_cli.store.db import Database
 from tests.conftest import HERE, NOON, noon
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "memory.db"
-
-
 def made(path):
     """A file with a session of forty messages and a hundred notes."""
     db = file.open_file(path, NOON, print)

@@ -10,11 +10,6 @@ from agent_cli.store.db import Database, TransactionLost, open_shared_memory
 
 
 @pytest.fixture
-def path(tmp_path):
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
 def file(path):
     database = Database(path, busy_timeout=0.1)
     database.prepare()

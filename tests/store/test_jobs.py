@@ -14,11 +14,6 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
-def path(tmp_path):
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
 def file(path):
     database = empty(path)
     yield database

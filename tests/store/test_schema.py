@@ -73,11 +73,6 @@ def opened(path):
 
 
 @pytest.fixture
-def path(tmp_path):
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
 def old(path):
     """A file of an earlier version with a conversation in it."""
     database = opened(path)

@@ -3,13 +3,11 @@ from datetime import date, datetime, timedelta
 import pytest
 
 from agent_cli import clock
-from agent_cli.agent.embedder_selection import EmbedderSelection
 from agent_cli.agent.jobs import worker
 from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.config import settings_file
 from agent_cli.errors import Cancelled, ConfigError
 from agent_cli.llm.model import Cancel
-from agent_cli.llm.ollama import OllamaEngine
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import adoption, facts
@@ -23,6 +21,7 @@ from agent_cli.memory.summaries.summaries import NewSummary, Source
 from agent_cli.messages import Part
 from agent_cli.store import jobs
 from tests import forgetting, years
+from tests.agent.jobs.test_worker import NO_EMBEDDER
 from tests.conftest import HERE, empty, memory_of
 from tests.tables import for_each
 from tests.years import ZONE, at
@@ -417,17 +416,17 @@ def test_a_session_of_which_retention_left_one_message_stays_with_what_it_cannot
     assert summaries.of_session(season, session).text == before
 
 
-def test_a_run_that_is_killed_goes_on_where_it_was(lived, files):
+def test_a_run_that_is_killed_goes_on_where_it_was(season, files):
     limits = retention.policy(SHORT)
     for _ in range(4):
-        broken = retention.run(lived, limits, now)
+        broken = retention.run(season, limits, now)
         next(broken)
         broken.close()
-    run(lived, SHORT)
-    whole = copy_of(files["lived"], empty())
+    run(season, SHORT)
+    whole = copy_of(files["season"], empty())
     run(whole, SHORT)
     for table in ("message", "summary", "summary_source", "session"):
-        assert lived.rows(f"select * from {table}") == whole.rows(f"select * from {table}"), table
+        assert season.rows(f"select * from {table}") == whole.rows(f"select * from {table}"), table
     whole.close()
 
 
@@ -442,15 +441,8 @@ def test_what_is_pinned_meanwhile_stays(season):
 
 
 def job_context(db, time=now, cancel=None, **table):
-    return JobContext(
-        db,
-        time,
-        lambda: None,
-        EmbedderSelection(OllamaEngine("127.0.0.1:9"), "nomic-embed-text"),
-        10_000,
-        Cancel() if cancel is None else cancel,
-        retention=table,
-    )
+    cancel = Cancel() if cancel is None else cancel
+    return JobContext(db, time, lambda: None, NO_EMBEDDER, 10_000, cancel, retention=table)
 
 
 def test_the_worker_does_it_once_a_day_while_it_is_switched_on(season):

@@ -6,17 +6,16 @@ from datetime import timedelta
 
 import pytest
 
-from agent_cli.agent.embedder_selection import EmbedderSelection
 from agent_cli.agent.jobs import worker
 from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.llm.model import Cancel
-from agent_cli.llm.ollama import OllamaEngine
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index, recall, vectors
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.store import holder, jobs, meta
 from agent_cli.store.db import Database
+from tests.agent.jobs.test_worker import NO_EMBEDDER
 from tests.conftest import NOON, empty, noon
 from tests.recalling import EMBEDDED, catch_up, embed, note, say, session_of, take_in
 from tests.tables import listed
@@ -58,9 +57,7 @@ def opened(file, *damages):
 
 
 def job_context(db, time=noon):
-    return JobContext(
-        db, time, lambda: None, EmbedderSelection(OllamaEngine("127.0.0.1:9"), "nomic-embed-text"), 10_000, Cancel()
-    )
+    return JobContext(db, time, lambda: None, NO_EMBEDDER, 10_000, Cancel())
 
 
 def index_job(db, time=noon):

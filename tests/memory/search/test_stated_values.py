@@ -125,8 +125,8 @@ def test_a_question_of_the_past_finds_what_is_no_longer_true(db, session, questi
     assert handles(db, question, now=day("2026-06-01"))[0] == old
 
 
-def test_a_question_of_the_past_finds_the_message_of_a_fact_that_ended(db):
-    told = say(db, session_of(db), "I moved to Linz in June 2020", day("2026-01-01"))
+def test_a_question_of_the_past_finds_the_message_of_a_fact_that_ended(db, session):
+    told = say(db, session, "I moved to Linz in June 2020", day("2026-01-01"))
     adoption.add(memory_of(db), adoption.claim("I moved to Linz in June 2020", "typed", message=int(told[1:])))
     adoption.add(memory_of(db), adoption.claim("I moved to Salzburg on 1 January 2026", "typed"))
     assert handles(db, "when did I move to Linz?", now=day("2026-06-01"))[0] == told

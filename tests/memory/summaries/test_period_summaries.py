@@ -268,7 +268,7 @@ def test_what_retention_took_lives_on_in_the_summaries_made_from_it(db, clock):
 
 def test_messages_that_retention_took_leave_the_summary_of_their_conversation_to_the_day(db, clock):
     session = talk(db, clock, "Mia weighs 4 kg.")
-    once = talk(db, clock, "Mia is how old?", kind="ask")
+    talk(db, clock, "Mia is how old?", kind="ask")
     clock.to(2026, 11, 21)
     work(db, clock, Echo())
     with db.write():
@@ -279,7 +279,6 @@ def test_messages_that_retention_took_leave_the_summary_of_their_conversation_to
     model = Echo()
     work(db, clock, model)
     assert (model.asked, kept(db, "2026-11-20")) == ([], before)
-    assert (session, once) == (1, 2)
 
 
 def test_two_workers_make_each_once(tmp_path, clock):
@@ -302,7 +301,7 @@ def test_two_workers_make_each_once(tmp_path, clock):
 
 
 def test_a_summary_whose_sources_changed_while_it_was_made_is_made_again(db, clock):
-    session = talk(db, clock, "Mia weighs 4 kg.")
+    talk(db, clock, "Mia weighs 4 kg.")
     clock.to(2026, 11, 21)
     work(db, clock, Echo())  # of the session and its day
     clock.to(2026, 11, 21, 1)
@@ -320,7 +319,6 @@ def test_a_summary_whose_sources_changed_while_it_was_made_is_made_again(db, clo
     work(db, clock, model)
 
     assert (len(model.asked), whole(db, "2026-11-20")) == (2, ["s1", "s2"])
-    assert session == 1
 
 
 def test_of_a_day_with_one_long_conversation_the_short_ones_are_told_whole():
