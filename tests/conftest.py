@@ -283,6 +283,18 @@ def program(tmp_path):
 
 
 @pytest.fixture
+def talking(program, server):
+    """For tests whose program talks to the server from the first command on."""
+    return program.use(server)
+
+
+@pytest.fixture
+def at_noon(program, server):
+    """Its clock stands still, and the server's embedder need not be loaded, as the embedded one must."""
+    program.env |= {"OLLAMA_HOST": server.host, "AGENT_NOW": NOON.isoformat()}
+
+
+@pytest.fixture
 def scripts_decide(program):
     """For tests of what a yes does, not of who gives it: commands without a terminal decide."""
     program.let_scripts_decide()

@@ -52,7 +52,6 @@ _REASONS = {
     "the file": "e2e/test_db.py::*",
     "documents": "e2e/test_documents.py::*",
     "drawing": "e2e/test_dumb.py::* e2e/test_output.py::*",
-    "the codes of the program": "e2e/test_exit_codes.py::*",
     "facts and their review": "e2e/test_facts.py::*",
     "which process runs a job": "e2e/test_first_word.py::test_running_jobs_*",
     "the priority of a process": "e2e/test_first_word.py::test_what_is_left_*",

@@ -65,7 +65,7 @@ def control(house: House) -> Outcome:
 
 
 def _open(house: House, *words: str) -> Terminal:
-    return Terminal([*house.program.command, *words], house.program.env, house.program.work)
+    return house.program.at_terminal(*words)
 
 
 def _asked(shell: Terminal) -> Terminal:

@@ -4,7 +4,7 @@ import typer
 
 from agent_cli.cli import main
 from agent_cli.cli.main import app
-from tests.tables import for_each
+from tests.tables import columns, for_each
 
 GROUP = typer.main.get_command(app)
 
@@ -15,14 +15,11 @@ def moved(line):
 
 @for_each(
     ("line", "wanted"),
-    [
-        ("ask -q hello", "-q ask hello"),
-        ("ask hello -m qwen3:8b", "-m qwen3:8b ask hello"),
-        ("ask hello --model=qwen3:8b there", "--model=qwen3:8b ask hello there"),
-        ("facts list --db other.db --json", "--db other.db facts list --json"),
-        ("-v facts --plain list --as notebook", "-v --plain --as notebook facts list"),
-        ("ask -r s1 and now", "-r s1 ask and now"),
-    ],
+    columns("""ask -q hello → -q ask hello | ask hello -m qwen3:8b → -m qwen3:8b ask hello
+        ask hello --model=qwen3:8b there → --model=qwen3:8b ask hello there
+        facts list --db other.db --json → --db other.db facts list --json
+        -v facts --plain list --as notebook → -v --plain --as notebook facts list
+        ask -r s1 and now → -r s1 ask and now"""),
 )
 def test_an_option_behind_a_command_counts_as_if_it_stood_before_it(line, wanted):
     assert moved(line) == wanted

@@ -7,12 +7,9 @@ import pytest
 from tests.conftest import NOBODY, Ran
 from tests.ollama_server import script
 
+pytestmark = pytest.mark.usefixtures("talking")
+
 LOG = "select session_id, role, text from message order by id"
-
-
-@pytest.fixture
-def program(program, server):
-    return program.use(server)
 
 
 def shown(server):

@@ -9,13 +9,10 @@ from agent_cli.agent.loop import CUT_OFF
 from tests.conftest import Ran
 from tests.ollama_server import script
 
+pytestmark = pytest.mark.usefixtures("talking")
+
 CODE = "Do this:\n\n```sh\nls\n```\n\nor:\n\n```sh\nls -l\n```\nDone."
 LOG = "select role, text from message order by id"
-
-
-@pytest.fixture
-def program(program, server):
-    return program.use(server)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_cli import clock
+from tests.tables import listed
 from tests.terminal import EDIT_DRAFT
 
 CHILD = {"AGENT_CHILD": "1"}
@@ -42,44 +43,15 @@ def test_what_it_says_is_never_typed(program, terminal):
     assert program.rows("select state from fact") == []
 
 
-CHANGES = [
-    "notes edit n1 other words",
-    "notes rm n1",
-    "notes restore n2",
-    "tasks edit t1 other words",
-    "tasks rm t1",
-    "tasks restore t2",
-    "facts rm f1",
-    "facts reject f2",
-    "facts approve f2",
-    "facts add I like beer",
-    "facts edit f1 I like beer",
-    "facts edit",
-    "facts undo",
-    "facts restore f1",
-    "facts import likes --accept --yes",
-    "skills rm tea",
-    "skills add deploy rsync -d ship",
-    "skills edit tea",
-    "skills restore tea --version 1",
-    "skills import skill --accept --yes",
-    "forget n1 --yes",
-    "db restore said",
-    "db compact",
-    "sessions rm s1",
-    "sessions rename s1 other words",
-    "schedule rm c1",
-    "sessions import said",
-    "import chatgpt said",
-]
-KEPT = [
-    "select text, hidden_at from note",
-    "select text, hidden_at from task",
-    "select statement, state, hidden_at from fact",
-    "select name, hidden_at from skill",
-    "select title, hidden_at from session",
-    "select prompt, hidden_at from schedule",
-]
+CHANGES = listed("""notes edit n1 other words | notes rm n1 | notes restore n2 | tasks edit t1 other words
+    tasks rm t1 | tasks restore t2 | facts rm f1 | facts reject f2 | facts approve f2 | facts add I like beer
+    facts edit f1 I like beer | facts edit | facts undo | facts restore f1 | facts import likes --accept --yes
+    skills rm tea | skills add deploy rsync -d ship | skills edit tea | skills restore tea --version 1
+    skills import skill --accept --yes | forget n1 --yes | db restore said | db compact | sessions rm s1
+    sessions rename s1 other words | schedule rm c1 | sessions import said | import chatgpt said""")
+KEPT = listed("""select text, hidden_at from note | select text, hidden_at from task
+    select statement, state, hidden_at from fact | select name, hidden_at from skill
+    select title, hidden_at from session | select prompt, hidden_at from schedule""")
 
 
 def test_it_changes_and_hides_nothing_and_puts_no_words_in_the_persons_mouth(program):

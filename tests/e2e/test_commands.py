@@ -19,6 +19,7 @@ from tests.conftest import CHAT, EMBEDDER, NOON, Ran
 from tests.ollama_server import script
 from tests.ollama_server.registry import Model
 from tests.ollama_server.server import OllamaServer
+from tests.tables import listed
 
 STUB = Model("big:cloud", remote_host="https://ollama.com")
 TINY = Model("tiny:1b", size=400)
@@ -274,16 +275,8 @@ def test_doctor_knows_what_tmux_and_ssh_keep_from_the_terminal(program):
     assert terminal[2] == "if ^[[12;1R appears at your prompt: export PROMPT_TOOLKIT_NO_CPR=1"
 
 
-STRANGE = [
-    "<html>",
-    "[]",
-    "{}",
-    "5",
-    '{"models": 5}',
-    '{"models": [5]}',
-    '{"models": [{"name": 5, "details": 5}]}',
-    "null",
-]
+STRANGE = listed("""<html> | [] | {} | 5 | {"models": 5} | {"models": [5]} | {"models": [{"name": 5, "details": 5}]}
+    null""")
 
 
 def test_doctor_has_a_sentence_for_whatever_answers(program):

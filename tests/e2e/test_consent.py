@@ -12,6 +12,7 @@ from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.messages import Part
 from tests.conftest import Ran, empty, noon
+from tests.tables import listed
 from tests.terminal import Terminal, without_control
 
 AGENT = f"{shlex.quote(sys.executable)} -m agent_cli"
@@ -34,19 +35,10 @@ def states(program):
     return program.rows("select statement, state, hidden_at is null, valid_to is null from fact order by id")
 
 
-WITHOUT_A_TERMINAL = [
-    "facts approve f1",
-    "facts approve --all --yes",
-    "facts restore f2",
-    "facts undo",
-    "facts edit f3 'Rex is a cat'",
-    "facts edit f3 --until 2026-01-01",
-    "facts scripts on",
-    "facts import lines --accept --yes",
-    "forget f3 --yes",
-    "skills import skill --accept --yes",
-    "skills add tea 'drink it' -d 'how to drink: use when thirsty'",
-]
+WITHOUT_A_TERMINAL = listed("""facts approve f1 | facts approve --all --yes | facts restore f2 | facts undo
+    facts edit f3 'Rex is a cat' | facts edit f3 --until 2026-01-01 | facts scripts on
+    facts import lines --accept --yes | forget f3 --yes | skills import skill --accept --yes
+    skills add tea 'drink it' -d 'how to drink: use when thirsty'""")
 
 
 @pytest.mark.parametrize("command", WITHOUT_A_TERMINAL)
@@ -119,12 +111,12 @@ def test_the_question_names_what_undo_takes_back(program, terminal):
     assert shell.text.endswith("taken back: f2 “I like chess” is not kept")
 
 
-@pytest.mark.parametrize("keys", ["n", "\r", "\x04", "\x1b", "q"])
-def test_any_other_key_leaves_it(waiting, terminal, keys):
-    shell = terminal("facts", "approve", "f1").wait("anything else no:")
-    assert shell.type(keys).ended() == 1
-    assert "nothing was accepted" in shell.text
-    assert states(waiting)[0][1] == "pending"
+def test_any_other_key_leaves_it(waiting, terminal):
+    asked = {keys: terminal("facts", "approve", "f1") for keys in ("n", "\r", "\x04", "\x1b", "q")}
+    for keys, shell in asked.items():
+        assert shell.wait("anything else no:").type(keys).ended() == 1
+        assert "nothing was accepted" in shell.text
+        assert states(waiting)[0][1] == "pending"
 
 
 def test_what_was_typed_before_the_question_and_what_is_pasted_is_no_answer(waiting, terminal):
@@ -207,24 +199,18 @@ def test_scripts_of_the_persons_own_decide_once_that_was_set_at_a_terminal(waiti
     assert waiting.rows(kinds) == [("scripts decide", "person"), ("scripts ask", "person")]
 
 
-PASTED = {
-    "a rule": "/set rules.save_note allow\r",
-    "a short command": "/undo\r",
-    "a folder": "/docs add .\ryes\r",
-    "a note": "/note I\r",
-    "a task": "/tas rm t1\r",
-    "more than the end of a paste": "\x1b[200~x\x1b[201~\x15/undo\r",
-}
+PASTED = ("/set rules.save_note allow\r", "/undo\r", "/note I\r", "/tas rm t1\r", "\x1b[200~x\x1b[201~\x15/undo\r",
+          "/docs add .\ryes\r")  # fmt: skip
 
 
-@pytest.mark.parametrize("name", PASTED)
-def test_a_command_whose_keys_came_together_is_not_run(waiting, terminal, name):
+def test_a_command_whose_keys_came_together_is_not_run(waiting, terminal):
     before = states(waiting)[1:]
-    shell = terminal().wait_prompt().type(PASTED[name])
-    shell.wait("the command was not run")
+    shell = terminal()
+    for number, keys in enumerate(PASTED, 1):
+        shell.wait_prompt().type(keys).wait("the command was not run", times=number)
     shell.read(0.2)
     assert (states(waiting)[1:], waiting.rows("select * from document")) == (before, [])
-    assert not list(waiting.home.rglob("config.toml"))
+    assert waiting.rows("select * from note") == [] == list(waiting.home.rglob("config.toml"))
     shell.wait_prompt().enter("/facts").wait("Rex is a dog")
 
 

@@ -6,14 +6,10 @@ import time
 import apsw
 import pytest
 
-from tests.conftest import NOON, Ran
+from tests.conftest import Ran
+from tests.tables import listed
 
-
-@pytest.fixture
-def program(program, server):
-    program.env["OLLAMA_HOST"] = server.host  # whose embedder need not be loaded, as the embedded one must
-    program.env["AGENT_NOW"] = NOON.isoformat()
-    return program
+pytestmark = pytest.mark.usefixtures("at_noon")
 
 
 def test_the_path_is_said_without_opening_the_file(program):
@@ -34,16 +30,8 @@ def test_status_says_what_is_in_the_file(program):
     assert told["rows"] == {"session": 0, "message": 0, "note": 1, "fact": 1, "summary": 0, "skill": 0, "event": 2}
     assert told["size"] == program.db.stat().st_size
     lines = program("db", "status").out.splitlines()
-    assert [line.split()[0] for line in lines] == [
-        "path",
-        "size",
-        "wal",
-        "free",
-        "format",
-        "journal",
-        "sqlite",
-        "holds",
-    ]
+    assert [line.split()[0] for line in lines] == listed("""path | size | wal | free | format | journal | sqlite
+        holds""")
     assert lines[-1] == "holds        0 sessions, 0 messages, 1 note, 1 fact, 0 summaries, 0 skills, 2 events"
 
 

@@ -7,10 +7,7 @@ import pytest
 from tests.conftest import CHAT, Ran
 from tests.ollama_server import script
 
-
-@pytest.fixture
-def program(program, server):
-    return program.use(server)
+pytestmark = pytest.mark.usefixtures("talking")
 
 
 CALCULATE = ("use_tool", {"tool": "calculate", "arguments": {"sum": "6*7"}})

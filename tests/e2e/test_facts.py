@@ -6,16 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import NOON, Ran
+from tests.conftest import Ran
+from tests.tables import listed
 
-pytestmark = pytest.mark.usefixtures("scripts_decide")
-
-
-@pytest.fixture
-def program(program, server):
-    program.env["OLLAMA_HOST"] = server.host  # whose embedder need not be loaded, as the embedded one must
-    program.env["AGENT_NOW"] = NOON.isoformat()
-    return program
+pytestmark = pytest.mark.usefixtures("scripts_decide", "at_noon")
 
 
 def lines(*rows):
@@ -285,14 +279,11 @@ def test_broken_lines_of_an_import_are_told_and_the_others_taken(program):
     ran = program("facts", "import", "-", stdin=lines(*rows) + "{\n")
     assert (ran.code, ran.out) == (1, "imported 1 fact, pending\n")
     told = ran.err.splitlines()
-    assert told[:6] == [
-        "agent: line 2 was skipped: the statement is not text",
-        "agent: line 3 was skipped: it has no statement",
-        "agent: line 4 was skipped: it is not a JSON object",
-        "agent: line 5 was skipped: Invalid isoformat string: 'soon'",
-        "agent: line 6 was skipped: it ends before it begins",
-        "agent: line 7 was skipped: subject, predicate and object go together",
-    ]
+    assert told[:6] == listed("""agent: line 2 was skipped: the statement is not text
+        agent: line 3 was skipped: it has no statement | agent: line 4 was skipped: it is not a JSON object
+        agent: line 5 was skipped: Invalid isoformat string: 'soon'
+        agent: line 6 was skipped: it ends before it begins
+        agent: line 7 was skipped: subject, predicate and object go together""")
     assert [line.split(" was")[0] for line in told[6:8]] == ["agent: line 8", "agent: line 9"]
     assert told[8] == "agent: 8 broken lines were skipped; the others are imported"
 

@@ -10,12 +10,9 @@ import pytest
 from tests.conftest import Ran
 from tests.ollama_server import script
 
+pytestmark = pytest.mark.usefixtures("talking")
+
 SAID = "select text, parts from message where role = 'user' order by id"
-
-
-@pytest.fixture
-def program(program, server):
-    return program.use(server)
 
 
 def sent(server):

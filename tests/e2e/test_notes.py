@@ -5,14 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import NOON, Ran
+from tests.conftest import Ran
 
-
-@pytest.fixture
-def program(program, server):
-    program.env["OLLAMA_HOST"] = server.host  # whose embedder need not be loaded, as the embedded one must
-    program.env["AGENT_NOW"] = NOON.isoformat()
-    return program
+pytestmark = pytest.mark.usefixtures("at_noon")
 
 
 def test_a_note_is_written_listed_shown_and_found(program):

@@ -12,17 +12,14 @@ from tests.conftest import NOON, Ran
 from tests.e2e.test_server import ASKED, kept
 from tests.ollama_server import script
 
+pytestmark = pytest.mark.usefixtures("talking")
+
 HOSTILE = (
     "a\x1b[31mred\x1b[0m b\x1b]52;c;ZXZpbA==\x07 c\x9b31m d\u202egnp.exe\u202c e\U000e0041\U000e0042 f\x00 g\x7f "
     "h\u2066i"
 )
 HARMLESS = "a[31mred[0m b]52;c;ZXZpbA== c31m dgnp.exe e f g hi"
 UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
-
-
-@pytest.fixture
-def program(program, server):
-    return program.use(server)
 
 
 @pytest.mark.parametrize("words", [True, False], ids=["in words", "at once"])

@@ -1,10 +1,14 @@
 """Questions about a relative time, in real processes: what was said on other days comes up without a word of it."""
 
+import json
+import shutil
 from datetime import datetime, timedelta
 
 import pytest
 
+from tests.conftest import CHAT, EMBEDDER, Program
 from tests.ollama_server import script
+from tests.ollama_server.server import OllamaServer
 
 NOW = datetime.fromisoformat("2026-11-24T10:00:00+01:00")  # a Tuesday
 SAID = {  # days ago: what was told
@@ -32,14 +36,22 @@ ASKED = {
 }
 
 
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """Made once: a file in which it was told."""
+    program = Program(tmp_path_factory.mktemp("told")).let_scripts_decide()
+    with OllamaServer([CHAT, EMBEDDER]) as server:
+        for ago, words in SAID.items():
+            server.play(script.reply("Noted."))
+            at = (NOW - timedelta(days=ago)).isoformat()
+            assert program.use(server)("ask", words, env={"AGENT_NOW": at}).code == 0
+    return program.db
+
+
 @pytest.fixture
-def lived(program, server):
-    program.use(server).let_scripts_decide()
-    for ago, words in SAID.items():
-        server.play(script.reply("Noted."))
-        at = (NOW - timedelta(days=ago)).isoformat()
-        assert program("ask", words, env={"AGENT_NOW": at}).code == 0
-    program.env["AGENT_NOW"] = NOW.isoformat()
+def lived(program, server, told):
+    shutil.copy(told, program.db)
+    program.use(server).env["AGENT_NOW"] = NOW.isoformat()
     return program
 
 
@@ -69,9 +81,9 @@ def test_words_that_tell_more_than_the_time_decide_within_it(lived, server):
 
 
 def test_the_model_searches_a_time_by_the_names_of_arguments_that_it_likes(lived, server):
-    for number in range(8):
-        server.play(script.reply("Noted."))
-        lived("ask", f"I wrote page {number} of chapter {number}", env={"AGENT_NOW": "2026-10-20T09:00:00+02:00"})
+    pages = [f"I wrote page {number} of chapter {number}" for number in range(8)]
+    rows = [{"id": page, "role": "user", "content": page, "at": "2026-10-20T09:00:00+02:00"} for page in pages]
+    lived("sessions", "import", "-", stdin=json.dumps({"id": "1", "messages": rows}))
     calls = [
         {"queryText": "last month", "maxResults": 20},
         {"minimumDaysAgo": 6, "maximumDaysAgo": 7},
@@ -80,7 +92,7 @@ def test_the_model_searches_a_time_by_the_names_of_arguments_that_it_likes(lived
     server.play(*(script.reply(calls=[("search_memory", each)]) for each in calls), script.reply("There."))
     lived("ask", "What do you know?")
     month, week, wrong = [each["content"] for each in server.turns[-1]["messages"] if each["role"] == "tool"]
-    assert [f"I wrote page {number} of chapter {number}" in month for number in range(8)] == 8 * [True]
+    assert [page for page in pages if page not in month] == []
     assert SAID[25] in month
     assert "canoe" in week
     assert "walnuts" not in week

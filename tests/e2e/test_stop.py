@@ -10,15 +10,12 @@ from tests.conftest import Ran
 from tests.e2e.test_server import ASKED, kept
 from tests.ollama_server import script
 
+pytestmark = pytest.mark.usefixtures("talking")
+
 SLOW = script.pieces(
     script.Piece("one"), script.Piece(" two"), *(script.Piece(f" {n}", delay=0.1) for n in range(3, 200))
 )
 SILENT = script.silence(60, script.reply("late"))
-
-
-@pytest.fixture
-def program(program, server):
-    return program.use(server)
 
 
 @pytest.fixture

@@ -6,16 +6,13 @@ from tests import engines
 from tests.conftest import CHAT, EMBEDDER
 from tests.ollama_server import script
 
+pytestmark = pytest.mark.usefixtures("talking")
+
 
 @pytest.fixture
 def server():
     with engines.started("openai", [CHAT, EMBEDDER]) as running:
         yield running
-
-
-@pytest.fixture
-def program(program, server):
-    return program.use(server)
 
 
 def test_the_key_is_sent_and_written_nowhere(program, server):

@@ -12,6 +12,7 @@ from agent_cli.serve import http
 from tests.conftest import CHAT
 from tests.ollama_server import script
 from tests.serving import FREE, asking, events, heard, last_chat, opened, served, wait_until
+from tests.tables import listed
 
 
 def rows(house, sql):
@@ -196,12 +197,8 @@ def test_session_that_a_turn_has_just_begun_is_waited_for(house, bot, server):
             wait_until(lambda: house.house.turns.waiting == 1)
             go_on.set()
     assert (got[0].status_code, got[0].json()["session"]) == (200, "s1")
-    assert [text for (text,) in rows(house, "select text from message order by id")] == [
-        "one",
-        "heard: one",
-        "two",
-        "heard: two",
-    ]
+    assert [text for (text,) in rows(house, "select text from message order by id")] == listed("""one | heard: one
+        two | heard: two""")
 
 
 def test_turn_that_takes_too_long_ends_with_what_had_arrived(tmp_path, server):

@@ -4,6 +4,7 @@ import pytest
 
 from tests.ollama_server import script
 from tests.serving import events, heard, last_chat, said
+from tests.tables import listed
 
 WHERE = "/v1/chat/completions"
 
@@ -93,14 +94,8 @@ def test_conversation_from_elsewhere_is_taken_in_and_goes_on(house, bot, server)
     )
 
     assert more.headers["x-session"] == "s1"
-    assert [text for _, _, text in logged(house)] == [
-        "old question",
-        "old answer",
-        "new",
-        "heard: new",
-        "newer",
-        "heard: newer",
-    ]
+    assert [text for _, _, text in logged(house)] == listed("""old question | old answer | new | heard: new | newer
+        heard: newer""")
     assert house.db.value("select parts from message where text = 'old answer'") == '[["http", 10]]'
 
 
