@@ -91,7 +91,7 @@ def asking(*asks: Callable[[], httpx.Response]):
 
 
 def wait_until(holds: Callable[[], object]) -> None:
-    for _ in range(1000):
+    for _ in range(3000):
         if holds():
             return
         time.sleep(0.01)

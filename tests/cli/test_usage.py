@@ -5,6 +5,7 @@ import typer
 from agent_cli import __version__
 from agent_cli.cli import usage
 from agent_cli.cli.main import app
+from tests.conftest import Ran
 
 
 def test_help_lists_every_option_there_is():
@@ -22,7 +23,8 @@ def test_help_is_the_same_however_it_is_asked_for(program):
 
 
 def test_version_is_the_same_however_it_is_asked_for(program):
-    assert program("--version").out == program("-q", "--version").out == f"agent {__version__}\n"
+    assert program("--version") == program("-q", "--version") == Ran(0, f"agent {__version__}\n", "")
+    assert not program.db.exists()
 
 
 GROUPS = "facts notes sessions summaries skills retention models config db index jobs schedule"

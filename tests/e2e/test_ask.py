@@ -1,5 +1,6 @@
 """`agent ask`: what it continues, and what --json, --no-stream and --dry-run make of an answer."""
 
+import json
 from subprocess import DEVNULL
 
 import pytest
@@ -147,13 +148,8 @@ def test_a_dry_run_shows_the_request_sends_nothing_and_leaves_the_file_as_it_was
     ]
     assert new.json["messages"][0]["content"].endswith("\n\nBe brief.")
     assert (new.json["model"], new.json["num_ctx"]) == ("qwen3:8b", 8192)
-    assert [tool["name"] for tool in new.json["tools"]] == [
-        "save_note",
-        "propose_fact",
-        "search_memory",
-        "create_reminder",
-        "use_tool",
-    ]
+    names = "save_note propose_fact search_memory create_reminder use_tool"
+    assert [tool["name"] for tool in new.json["tools"]] == names.split()
     assert contents(program) == before
     assert len(server.requests) == asked
 
@@ -170,11 +166,8 @@ def test_a_dry_run_shows_what_would_really_be_sent(program, server):
 
 
 def test_a_closed_session_that_is_continued_is_closed_and_summarised_again(program, server):
-    program.use(server)
-    line = (
-        '{"id": "1", "messages": [{"id": "1", "role": "user", "content": "I like tea", "at": "2026-01-01T10:00:00Z"}]}'
-    )
-    program("sessions", "import", "-", stdin=line)
+    message = {"id": "1", "role": "user", "content": "I like tea", "at": "2026-01-01T10:00:00Z"}
+    program("sessions", "import", "-", stdin=json.dumps({"id": "1", "messages": [message]}))
     program("ask", "-c", "and zebras")
     assert program.rows("select closed_at is not null from session") == [(1,)]
     assert program.rows("select kind, subject, state from job where kind = 'summary'") == [("summary", "s1", "ready")]

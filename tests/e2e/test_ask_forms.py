@@ -176,7 +176,17 @@ def test_an_incognito_question_makes_no_file_and_reads_none(program, server):
     assert program.rows("select count(*) from message") == [(0,)]
 
 
-EXCLUSIVE = {
+UNMEANT = {
+    "ask --nope": "no such option: --nope; did you mean --no-save?",
+    "ask hi --timeout 0": "invalid value for '--timeout'",
+    "ask -c --session s1 hi": "-c and --session exclude each other",
+    "-c -r s1": "-c and -r exclude each other",
+    "nope": 'a question is asked with `agent ask`: agent ask "nope"',
+    "nots": "there is no command 'nots'; did you mean notes?",
+    "facts hstory": "there is no command 'hstory'; did you mean history?",
+    "facts nonsense": "there is no command 'nonsense' (`agent facts --help` says more)",
+    "ask hello --db": "option '--db' requires an argument",
+    "who am I?": 'a question is asked with `agent ask`: agent ask "who am I?"',
     "--incognito -c": "an incognito run is kept nowhere",
     "ask --no-save --session s1 hi": "an incognito run is kept nowhere",
     "ask --memory --no-memory hi": "--memory and --no-memory exclude each other",
@@ -190,8 +200,9 @@ EXCLUSIVE = {
 }
 
 
-def test_options_that_exclude_each_other_are_said(program, server):
-    for line, said in EXCLUSIVE.items():
-        ran = program(*line.split())
-        assert (ran.code, said in (ran.out if "--json" in line else ran.err)) == (2, True), ran
-    assert server.turns == []
+def test_what_cannot_be_meant_is_said(program, server):
+    for line, said in UNMEANT.items():
+        ran = program(*([line] if line.endswith("?") else line.split()))
+        told, other = (ran.out, ran.err) if "--json" in line else (ran.err, ran.out)
+        assert (ran.code, other, said in told, "Traceback" in told) == (2, "", True, False), line
+    assert server.requests == []

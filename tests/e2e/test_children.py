@@ -1,13 +1,13 @@
 """What the assistant has started: its `agent` decides nothing, and nothing of it stays behind."""
 
 import sys
-import time
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from agent_cli import clock
+from tests.serving import wait_until
 from tests.tables import listed
 from tests.terminal import EDIT_DRAFT
 
@@ -17,17 +17,9 @@ CHILD = {"AGENT_CHILD": "1"}
 def test_it_cannot_change_what_is_read_and_where_words_go(program):
     (program.work / "secrets").mkdir()
     (program.work / "secrets" / "keys.txt").write_text("hunter2")
-    for command in (
-        "config set host evil.example:80",
-        "config set editor evil",
-        "config set rules.save_note allow",
-        "config edit",
-        "docs add secrets",
-        "docs rm secrets",
-        "schedule add @daily --prompt x --to-command true",
-        "schedule run --due",
-        "schedule install --yes --by systemd",
-    ):
+    for command in listed("""config set host evil.example:80 | config set editor evil | config set rules.save_note allow
+        config edit | docs add secrets | docs rm secrets | schedule add @daily --prompt x --to-command true
+        schedule run --due | schedule install --yes --by systemd"""):
         ran = program(*command.split(), env={**CHILD, "AGENT_EDITOR": "true"})
         assert (ran.code, ran.out, "the assistant started this process" in ran.err) == (2, "", True), command
     assert program("docs", "list", "--json").json == []
@@ -57,18 +49,9 @@ KEPT = listed("""select text, hidden_at from note | select text, hidden_at from 
 def test_it_changes_and_hides_nothing_and_puts_no_words_in_the_persons_mouth(program):
     """It may add notes and tasks, propose facts, and say that a task is done."""
     program.let_scripts_decide()
-    for command in (
-        "notes add one",
-        "notes add two",
-        "notes rm n2",
-        "remind tea --at tomorrow",
-        "remind coffee --at tomorrow",
-        "tasks rm t2",
-        "facts add Rex is a dog",
-        "skills add tea drink -d thirst",
-        "ask hello",
-        "schedule add @daily --prompt hello",
-    ):
+    for command in listed("""notes add one | notes add two | notes rm n2 | remind tea --at tomorrow
+        remind coffee --at tomorrow | tasks rm t2 | facts add Rex is a dog | skills add tea drink -d thirst
+        ask hello | schedule add @daily --prompt hello"""):
         program(*command.split())
     program("facts", "import", "-", stdin='{"statement": "I like tea"}')
     (program.work / "likes").write_text('{"statement": "I like beer"}')
@@ -112,9 +95,7 @@ def test_what_the_assistant_starts_says_so_and_has_no_terminal_unless_it_needs_o
         terminal("-m", "offline", *(word.replace("{}", script) for word in command)).ended()
         program.env["AGENT_NOW"] = (clock.now() + timedelta(days=2)).isoformat()  # when it is due
     needs = starter.startswith("an editor")
-    end = time.monotonic() + 10
-    while not started.exists() and time.monotonic() < end:  # the command of a reminder outlasts what starts it
-        time.sleep(0.01)
+    wait_until(started.exists)  # the command of a reminder outlasts what starts it
     assert started.read_text().split() == ["1", *(["terminal"] if needs else [])]
 
 
@@ -139,10 +120,9 @@ def test_it_cannot_set_the_clock(program):
 
 
 def test_what_was_typed_while_an_editor_ran_is_thrown_away(program, terminal):
-    editor, done = program.home / "editor", program.home / "done"
-    editor.write_text(f'#!/bin/sh\necho opened\nwhile [ ! -e {done} ]; do sleep 0.02; done\necho tea > "$1"\n')
-    editor.chmod(0o700)
-    shell = terminal(EDITOR=str(editor)).wait_prompt().type("milk").wait_for_line("❯ milk").type("\x07").wait("opened")
+    done = program.home / "done"
+    program.edit_with(f'echo opened\nwhile [ ! -e {done} ]; do sleep 0.02; done\necho tea > "$1"')
+    shell = terminal().wait_prompt().type("milk").wait_for_line("❯ milk").type("\x07").wait("opened")
     shell.type("/note stolen\r").wait("/note stolen")
     done.touch()
     shell.wait_for_line("❯ tea").type(" please").wait_for_line("❯ tea please")

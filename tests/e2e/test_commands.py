@@ -301,12 +301,6 @@ def test_doctor_has_a_sentence_for_whatever_answers(program):
             assert {"server", "model"} & {row["id"] for row in ran.json if not row["ok"]}
 
 
-def test_version(program):
-    ran = program("--version")
-    assert (ran.code, ran.out.split()[0], ran.err) == (0, "agent", "")
-    assert not program.db.exists()
-
-
 WRONG = {
     ("notes", "nope"): "there is no command 'nope' (`agent notes --help` says more)",
     ("notes", "lst"): "there is no command 'lst'; did you mean list? (`agent notes --help` says more)",

@@ -24,8 +24,9 @@ def answering(program):
     return program("ask", "--json", "how are you?").json["model"]
 
 
-def test_a_model_named_for_one_run_answers_that_run_alone(program, two):
+def test_a_model_named_for_one_run_answers_that_run_alone_and_the_newest_the_others(program, two):
     assert program("-m", OLD.name, "ask", "--json", "hello").json["model"] == OLD.name
+    assert program("-v", "ask", "hi").err.startswith(f"agent: using {NEW.name}; -m or /model chooses another\n")
     assert answering(program) == NEW.name
     assert program("-m", OLD.name, "ask", "-c", "--json", "hello").json["model"] == OLD.name
     assert answering(program) == NEW.name

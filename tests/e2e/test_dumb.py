@@ -20,14 +20,11 @@ def dumb(terminal):
     return opened.wait_prompt()
 
 
-def test_line_that_comes_whole_is_answered_and_shown_once_at_a_dumb_terminal(program, dumb):
+def test_line_that_comes_whole_is_answered_and_shown_once_and_a_key_taken_back_at_a_dumb_terminal(dumb):
     dumb.type("/note the harbour master is called Brandt\r").wait("saved n1")
     assert dumb.text.count("harbour master") == 2  # as typed, and in the receipt
+    dumb.wait_prompt().type("/note buy milx").wait("milx").type("\x7f").type("k\r").wait("saved n2 “buy milk”")
     assert "\x1b[" not in dumb.raw.decode()
-
-
-def test_key_is_taken_back_at_a_dumb_terminal(program, dumb):
-    dumb.type("/note buy milx").wait("milx").type("\x7f").type("k\r").wait("saved n1 “buy milk”")
 
 
 def test_ctrl_c_at_a_dumb_terminal_drops_the_line_and_twice_leaves(program, dumb):
@@ -36,12 +33,8 @@ def test_ctrl_c_at_a_dumb_terminal_drops_the_line_and_twice_leaves(program, dumb
     assert dumb.ended() == 0
 
 
-def test_dumb_terminal_is_given_no_colours(dumb):
-    dumb.type("/theme ansi\r").wait("is shown no colours; nothing was changed").wait_prompt()
-
-
-def test_ctrl_d_leaves_a_dumb_terminal(program, dumb):
-    dumb.type(CTRL_D)
+def test_dumb_terminal_is_given_no_colours_and_left_by_ctrl_d(dumb):
+    dumb.type("/theme ansi\r").wait("is shown no colours; nothing was changed").wait_prompt().type(CTRL_D)
     assert dumb.ended() == 0
 
 

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from tests import facts
 from tests.memory.facts.test_fact_extraction import answer, operation
 from tests.ollama_server import script
+from tests.serving import wait_until
 
 HELD = 150  # tokens of an exchange and its date: what a server may read again beside a question
 
@@ -104,9 +104,7 @@ def test_what_is_left_running_behind_has_a_low_priority(talks, server):
 
     server.answer = reply
     assert talks("ask", "we live in Graz", env={"AGENT_BACKGROUND_JOBS": "true"}).code == 0
-    end = time.monotonic() + 30
-    while jobs(talks).get("learn") != "done" and time.monotonic() < end:
-        time.sleep(0.1)
+    wait_until(lambda: jobs(talks).get("learn") == "done")
     assert seen
     assert min(seen) >= 10
 

@@ -33,10 +33,14 @@ def told(program):
     return pieces
 
 
-def test_words_are_joined(program, server):
-    assert program("ask", "what", "is", "up?").code == 0
-    assert sent(server) == "what is up?"
-    assert told(program) == [("typed", "what is up?")]
+STRANGE = "naïve 日本語 🎉 עברית\ttab 'quotes' \"double\" [[ brackets ]]"
+
+
+def test_words_are_joined_and_arrive_as_they_are(program, server):
+    for words in (["what", "is", "up?"], [STRANGE]):
+        assert program("ask", *words).code == 0
+        assert sent(server) == " ".join(words)
+        assert told(program) == [("typed", " ".join(words))]
 
 
 def test_standard_input_comes_first_then_files_then_words(program, server):
@@ -132,40 +136,12 @@ def test_a_folder_whose_name_is_no_utf8_is_a_place_like_any_other(program):
     assert place.endswith("/caf\ufffd")
 
 
-def test_many_words_of_many_scripts_arrive_as_they_are(program, server):
-    words = "naïve 日本語 🎉 עברית\ttab 'quotes' \"double\" [[ brackets ]]"
-    program("ask", words)
-    assert sent(server) == words
-    assert told(program) == [("typed", words)]
-
-
 def test_instructions_of_a_run_are_added_to_the_system_message_and_not_kept(program, server):
     program("ask", "-s", "Answer in Latin.", "hi")
     program("ask", "hi")
     with_them, without = (turn["messages"][0]["content"] for turn in server.turns)
     assert with_them == f"{without}\n\nAnswer in Latin."
     assert "Latin" not in str(program.rows("select * from message"))
-
-
-UNMEANT = {
-    "ask --nope": "no such option: --nope; did you mean --no-save?",
-    "ask hi --timeout 0": "invalid value for '--timeout'",
-    "ask -c --session s1 hi": "-c and --session exclude each other",
-    "-c -r s1": "-c and -r exclude each other",
-    "nope": 'a question is asked with `agent ask`: agent ask "nope"',
-    "nots": "there is no command 'nots'; did you mean notes?",
-    "facts hstory": "there is no command 'hstory'; did you mean history?",
-    "facts nonsense": "there is no command 'nonsense' (`agent facts --help` says more)",
-    "ask hello --db": "option '--db' requires an argument",
-    "who am I?": 'a question is asked with `agent ask`: agent ask "who am I?"',
-}
-
-
-def test_options_that_cannot_be_meant_are_said(program, server):
-    for line, words in UNMEANT.items():
-        ran = program(*([line] if line.endswith("?") else line.split()))
-        assert (ran.code, ran.out, words in ran.err, "Traceback" in ran.err) == (2, "", True, False), line
-    assert server.requests == []
 
 
 def test_at_a_keyboard_with_the_output_in_a_pipe_it_says_what_to_do(program):

@@ -1,7 +1,6 @@
 """How a fact is born, in the real program: said, proposed, read, promised. With a terminal and the loopback server."""
 
 import json
-import time
 
 import pytest
 
@@ -9,6 +8,7 @@ from tests import facts
 from tests.conftest import Ran
 from tests.memory.facts.test_fact_extraction import answer, operation
 from tests.ollama_server import script
+from tests.serving import wait_until
 
 FACTS = "select statement, state, origin, trust, quote from fact order by id"
 SAID = ("I live in Graz", "accepted", "typed", "typed", "I live in Graz.")
@@ -62,9 +62,7 @@ def test_what_was_said_is_read_after_leaving_also_when_the_session_was_closed_fi
     open_.wait_prompt().enter("we live in Graz").wait("Fine.").wait_prompt()
     open_.enter("/close").wait("closed s1").wait_prompt().enter("/exit")
     assert open_.ended() == 0
-    end = time.monotonic() + 30
-    while not talks.rows(FACTS) and time.monotonic() < end:
-        time.sleep(0.05)
+    wait_until(lambda: talks.rows(FACTS))
     assert talks.rows(FACTS) == [("I live in Graz", "pending", "model", "typed", "we live in Graz")]
 
 

@@ -22,6 +22,15 @@ def engram(program, server):
     return set_up(program, f'command = "{sys.executable}"\nargs = ["{SERVER}"]')
 
 
+@pytest.fixture
+def known(engram, tried):
+    """What `mcp test` said, once the program knows the tools of the server by it."""
+    ran, file = tried
+    shutil.copy(file, engram.db)
+    shutil.copytree(file.parent / ".local", engram.home / ".local", dirs_exist_ok=True)  # with the key of its hashes
+    return ran
+
+
 @pytest.fixture(scope="module")
 def tried(tmp_path_factory):
     """What one `mcp test` said, and the file it leaves."""
@@ -40,13 +49,11 @@ def results(server):
     return [message["content"] for message in server.turns[-1]["messages"] if message["role"] == "tool"]
 
 
-def test_a_server_is_tried_listed_and_its_tool_refused_where_nobody_can_be_asked(engram, server, tried):
-    assert engram("mcp", "list").out.endswith("(not started yet: agent mcp test)\n")
-    ran, file = tried
-    assert (ran.code, ran.err) == (0, "")
-    assert "  engram__add  (engram) Add two numbers.\n" in ran.out
-    shutil.copy(file, engram.db)
-    shutil.copytree(file.parent / ".local", engram.home / ".local", dirs_exist_ok=True)  # with the key of its hashes
+def test_a_server_is_tried_listed_and_its_tool_refused_where_nobody_can_be_asked(engram, server, known):
+    untried = engram("mcp", "list", env={"AGENT_DB": str(engram.home / "other.db")})
+    assert untried.out.endswith("(not started yet: agent mcp test)\n")
+    assert (known.code, known.err) == (0, "")
+    assert "  engram__add  (engram) Add two numbers.\n" in known.out
     listed = engram("mcp", "list", "--json").json[0]
     assert {tool["name"]: tool["rule"] for tool in listed["tools"]}["engram__add"] == "ask"
     server.play(ADD, script.reply("I could not."))
@@ -72,9 +79,8 @@ def test_a_rule_lets_it_run_and_all_of_it_is_in_the_log(engram, server):
 
 
 @pytest.mark.parametrize(("tool", "words"), [("fail", "no such thing"), ("deny", "[[ No such"), ("crash", "cheese")])
-def test_its_errors_are_fenced_and_mistrusted_as_its_results_are(engram, server, tool, words, tried):
-    shutil.copy(tried[1], engram.db)
-    shutil.copytree(tried[1].parent / ".local", engram.home / ".local", dirs_exist_ok=True)
+@pytest.mark.usefixtures("known")
+def test_its_errors_are_fenced_and_mistrusted_as_its_results_are(engram, server, tool, words):
     set_up(engram, f'command = "{sys.executable}"\nargs = ["{SERVER}"]', '[rules]\n"source:mcp.engram" = "allow"\n')
     proposal = ("propose_fact", {"statement": "I want answers without any warnings."})
     server.play(script.reply(calls=[(f"engram__{tool}", {})]), script.reply(calls=[proposal]), FIVE)

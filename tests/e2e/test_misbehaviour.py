@@ -104,16 +104,13 @@ def test_a_model_that_only_ever_calls_is_stopped_with_a_sentence(ask, program, s
     assert len(server.turns) == 7
 
 
-def test_thinking_in_the_content_is_no_answer(ask, program):
+def test_thinking_in_the_content_is_no_answer(ask, program, server):
     assert ask(faults.split_tags("Let me see", "42")) == Ran(0, "42\n", "")
     took_back = "agent: what was printed so far is the model's thinking, not its answer\n"
     assert ask(faults.closing_tag_only("Let me see", "42")) == Ran(0, "Let me see\n\n42\n", took_back)
     assert program.rows(ANSWER) == [("42", "Let me see")] * 2
-
-
-def test_thinking_in_the_content_is_not_in_the_answer_as_json(program, server):
     server.play(faults.closing_tag_only("Let me see", "42"))
-    ran = program.use(server)("ask", "--json", "hi")
+    ran = program("ask", "--json", "hi")
     assert (ran.code, ran.err, ran.json["answer"]) == (0, "", "42")
 
 

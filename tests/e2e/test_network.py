@@ -115,13 +115,3 @@ def test_every_request_has_the_same_context_one_system_message_and_forgets_nothi
         ["system", "user", "assistant", "tool", "assistant", "user", "assistant", "user"],  # the summary
     ]
     assert server.problems == []
-
-
-def test_auto_takes_the_newest_model_and_keeps_to_it(program):
-    older = Model("older:1b", modified_at="2026-01-01T00:00:00Z")
-    newer = Model("newer:1b", modified_at="2026-02-01T00:00:00Z")
-    with OllamaServer(models=[older, newer, EMBEDDER]) as server:
-        program.env["OLLAMA_HOST"] = server.host
-        assert program("-v", "ask", "hi").err.startswith("agent: using newer:1b; -m or /model chooses another\n")
-        assert program("-m", "older:1b", "ask", "hi").code == 0
-        assert program("ask", "--json", "hi").json["model"] == "newer:1b"

@@ -84,11 +84,8 @@ def test_the_keys_of_the_review_at_a_real_terminal(talks, terminal):
     skills.propose(memory_of(db, clock.now), DEPLOY.replace("2. rsync", "2. make check\n3. rsync"))
     skills.propose(memory_of(db, clock.now), DEPLOY.replace("deploy-site", "other"))
     db.close()
-    editor = talks.home / "editor"
-    editor.write_text('#!/bin/sh\nsed -i "s/make check/make test/" "$1"\n')
-    editor.chmod(0o755)
-
-    shell = terminal("facts", "review", VISUAL=str(editor))
+    talks.edit_with('sed -i "s/make check/make test/" "$1"')
+    shell = terminal("facts", "review")
     keys(shell.wait("Fact 1 of 1 · f1")).type("y").wait("kept f1")
     shell.wait("a change to k1 deploy-site, made from version 1").wait("  - 2. rsync\n  + 2. make check\n  + 3. rsync")
     keys(shell).type("e").wait("  + 2. make test").wait("in your words now")

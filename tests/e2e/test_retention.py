@@ -1,5 +1,6 @@
 """A person lets old things go: off by default, looked at before, then done, each in a process of its own."""
 
+import shutil
 from datetime import date, datetime
 
 import pytest
@@ -13,13 +14,21 @@ from tests.years import ZONE
 NOW = datetime(2026, 3, 15, 12, tzinfo=ZONE)
 
 
-@pytest.fixture
-def program(program):
-    """Six weeks of daily conversations, and the program on the last day."""
-    program.env |= {"AGENT_NOW": NOW.isoformat(), "AGENT_MODEL": "offline"}
-    db = empty(program.db)
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory):
+    """Made once: a file with six weeks of daily conversations."""
+    path = tmp_path_factory.mktemp("lived") / "memory.db"
+    db = empty(path)
     years.live(db, date(2026, 2, 1), NOW)
     db.close()
+    return path
+
+
+@pytest.fixture
+def program(program, lived):
+    """The program on the last day."""
+    program.env |= {"AGENT_NOW": NOW.isoformat(), "AGENT_MODEL": "offline"}
+    shutil.copy(lived, program.db)
     return program
 
 
@@ -122,13 +131,13 @@ def test_only_the_person_says_what_goes(program):
     assert messages(program) == 100
 
 
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        (("retention", "pin", "s999"), "there is no session s999; `agent sessions list` shows them all"),
-        (("retention", "pin", "y999"), "there is no summary y999; `agent search` finds what there is"),
-        (("retention", "unpin", "m1"), "'m1' is not a handle of a session or a summary: write it like s4 or y7"),
-    ],
-)
-def test_what_cannot_be_pinned_is_told(program, command, said):
-    assert program(*command) == Ran(2, "", f"agent: {said}\n")
+WRONG = {
+    "pin s999": "there is no session s999; `agent sessions list` shows them all",
+    "pin y999": "there is no summary y999; `agent search` finds what there is",
+    "unpin m1": "'m1' is not a handle of a session or a summary: write it like s4 or y7",
+}
+
+
+def test_what_cannot_be_pinned_is_told(program):
+    for words, said in WRONG.items():
+        assert program("retention", *words.split()) == Ran(2, "", f"agent: {said}\n")

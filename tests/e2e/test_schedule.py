@@ -7,7 +7,6 @@ import shutil
 import signal
 import sys
 import threading
-import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -20,7 +19,8 @@ from agent_cli.llm.model import Cancel
 from agent_cli.tools import registry
 from tests.conftest import Ran
 from tests.ollama_server import script
-from tests.tables import for_each
+from tests.serving import wait_until
+from tests.tables import for_each, listed
 
 NOON = "2026-01-02T12:00:00+00:00"
 NEXT = "2026-01-03T07:00:30+00:00"
@@ -103,10 +103,7 @@ def test_a_run_that_is_ended_in_the_middle_is_made_up(program, end, code, said):
     )
     add(program)
     process = program.start("schedule", "run", "--due", env={"AGENT_NOW": NEXT, "AGENT_MODEL": slow})
-    for _ in range(600):
-        if program.rows("select 1 from message where role = 'tool'"):
-            break
-        time.sleep(0.05)
+    wait_until(lambda: program.rows("select 1 from message where role = 'tool'"))
     process.send_signal(end)
     assert process.communicate(timeout=30)[1] == said
     assert (process.returncode, notes(program)) == (code, [])
@@ -235,17 +232,8 @@ def test_a_command_that_reads_nothing_of_a_long_answer_is_no_error():
 
 def test_a_schedule_is_paused_hidden_and_brought_back(program):
     add(program)
-    said = [
-        program("schedule", *words, env={"AGENT_NOW": LATER}).out
-        for words in (
-            ["pause", "c1"],
-            ["list"],
-            ["resume", "c1"],
-            ["rm", "c1"],
-            ["list", "--hidden"],
-            ["restore", "c1"],
-        )
-    ]
+    commands = listed("pause c1 | list | resume c1 | rm c1 | list --hidden | restore c1")
+    said = [program("schedule", *words.split(), env={"AGENT_NOW": LATER}).out for words in commands]
     short, line = "c1 “Say good morning”", "c1  0 7 * * *  {}  Say good morning  not run yet\n"
     assert said == [
         f"paused {short} (agent schedule resume c1)\n",
@@ -399,18 +387,8 @@ def test_a_line_for_cron_is_shown_written_once_and_taken_out(program, crontab):
     assert (f"{own}\n", more, f"crontab:\n  {line}\n") == (OWN, [], shown)
     assert line.startswith("* * * * * env AGENT_BACKGROUND_JOBS=false ")
     words = shlex.split(line.removeprefix("* * * * * ").replace(r"\%", "%"), comments=True)
-    assert words[words.index(sys.executable) :] == [
-        sys.executable,
-        "-P",
-        "-m",
-        "agent_cli",
-        "--db",
-        str(program.db),
-        "-q",
-        "schedule",
-        "run",
-        "--due",
-    ]
+    run = words[words.index(sys.executable) + 1 :]
+    assert run == ["-P", "-m", "agent_cli", "--db", str(program.db), "-q", "schedule", "run", "--due"]
     assert "AGENT_EDITOR=vi 100%" in words
     assert program("schedule", "list").err == ""
     assert program("schedule", "uninstall", "--yes").code == 0
@@ -471,15 +449,10 @@ def test_an_agent_of_launchd_is_written_and_loaded(program):
 
 def test_the_runner_lets_reminders_run_the_persons_command_once(program, tmp_path):
     told = tmp_path / "told"
-    command = tmp_path / "tell"
-    command.write_text(f'#!/bin/sh\necho "$1" >> {told}\n')
-    command.chmod(0o755)
+    tell = command(program, "tell", f'echo "$1" >> {told}')
     program("remind", "call the dentist in 1 minute", env={"AGENT_NOW": "2026-11-20T09:00:00+01:00"})
-    later = {"AGENT_NOW": "2026-11-20T09:01:00+01:00", "AGENT_REMIND_COMMAND": f'["{command}"]'}
+    later = {"AGENT_NOW": "2026-11-20T09:01:00+01:00", "AGENT_REMIND_COMMAND": f'["{tell}"]'}
     assert program("schedule", "run", "--due", env={**later, "AGENT_REMIND_COMMAND": "[]"}).code == 0
     assert [program("schedule", "run", "--due", env=later).code for _ in range(2)] == [0, 0]
-    for _ in range(600):
-        if told.exists() and told.read_text():
-            break
-        time.sleep(0.05)
+    wait_until(lambda: told.exists() and told.read_text())
     assert told.read_text() == "call the dentist\n"

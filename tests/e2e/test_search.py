@@ -90,16 +90,9 @@ def test_search_as_json_is_one_object(filled):
     assert list(found) == ["query", "verdict", "hits"]
     assert (found["query"], found["verdict"]) == ("name of the cat", "known")
     assert list(found["hits"][0]) == KEYS
-    score = found["hits"][0]["score"]
-    assert found["hits"][0] == {
-        "kind": "message",
-        "id": "m1",
-        "external_id": "D1:1",
-        "session": "s1",
-        "at": "2025-11-02T10:00:00.000Z",
-        "score": score,
-        "text": "I adopted a cat, her name is Mia",
-    }
+    *hit, score, text = found["hits"][0].values()
+    assert hit == ["message", "m1", "D1:1", "s1", "2025-11-02T10:00:00.000Z"]
+    assert (score > 0, text) == (True, "I adopted a cat, her name is Mia")
     assert [hit["id"] for hit in found["hits"]].count("n2") == 1
     assert found["hits"][1]["external_id"] is None or found["hits"][1]["kind"] == "message"
 
@@ -187,12 +180,7 @@ def test_the_index_says_what_it_has_and_is_made_anew(alone):
     assert alone("index", "rebuild", "--embedder", "embedded").code == 0
     assert alone("search", "name of the cat", "--json").out == before
     again = alone("index", "status", "--json").json
-    assert {name: again[name] for name in ("passages", "waiting", "vectors", "next vectors")} == {
-        "passages": 5,
-        "waiting": 0,
-        "vectors": 5,
-        "next vectors": 0,
-    }
+    assert [again[name] for name in ("passages", "waiting", "vectors", "next vectors")] == [5, 0, 5, 0]
 
 
 def test_a_rebuild_can_switch_to_the_embedder_of_the_server(alone, server):

@@ -35,12 +35,11 @@ FILES = {
         "---\nname: unicode-1\ndescription: Grüße 😀 送信\n# a comment\n---\n\n\n  Schließe 👩‍🚀 ab: naïve\u00a0\n\n\n"
     ),
 }
-QUICK = {"AGENT_NOW": NOON.isoformat(), "AGENT_LEARN": "off"}
 
 
 @pytest.fixture
 def program(program):
-    program.env |= QUICK
+    program.env |= {"AGENT_NOW": NOON.isoformat(), "AGENT_LEARN": "off"}
     return program
 
 
@@ -88,9 +87,7 @@ def test_what_comes_through_a_pipe_waits_for_a_yes(program):
 
 def test_at_a_terminal_a_skill_is_written_in_the_editor(program, terminal):
     program.edit_with('sed -i "s/what it does: use when …/Publish it/; s/1. …/1. rsync/" "$1"')
-    screen = terminal("skills", "add", "deploy-site", EDITOR=program.env["EDITOR"])
-    screen.wait("saved k1 “deploy-site”")
-    assert screen.ended() == 0
+    assert terminal("skills", "add", "deploy-site").wait("saved k1 “deploy-site”").ended() == 0
     assert program.rows("select description, text like '%1. rsync%' from skill") == [("Publish it", 1)]
 
 
@@ -397,12 +394,8 @@ def test_the_files_of_a_skill_are_kept_shown_and_given_out_the_same(program):
     assert program("skills", "export", "--to", "out").code == 0
     given = program.work / "out" / "deploy-site"
     assert {path: (given / path).read_bytes() for path in BESIDE} == BESIDE
-    assert sorted(each.name for each in given.rglob("*") if each.is_file()) == [
-        "SKILL.md",
-        "build.sh",
-        "hosts.md",
-        "logo.png",
-    ]
+    names = sorted(each.name for each in given.rglob("*") if each.is_file())
+    assert names == ["SKILL.md", "build.sh", "hosts.md", "logo.png"]
 
 
 def test_a_changed_file_of_a_skill_is_a_change_that_waits_and_can_be_taken_back(program, terminal):

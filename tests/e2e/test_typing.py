@@ -8,50 +8,45 @@ import pytest
 from tests.ollama_server import script
 from tests.terminal import CTRL_C, ENTER
 
-
-@pytest.fixture
-def talked(program, server):
-    return program.use(server)
+pytestmark = pytest.mark.usefixtures("talking")
 
 
-def test_a_draft_outlives_a_signal(talked, terminal):
+def test_a_draft_outlives_a_signal(program, terminal):
     shell = terminal().wait_prompt().type("a draft").wait_for_line("❯ a draft").signal(signal.SIGTERM)
     assert shell.ended() == 143
     closed = terminal().wait_prompt().type("a window").wait_for_line("❯ a window")
     assert closed.hang_up() == 129
-    assert talked.rows("select text from prompt") == [("a draft",), ("a window",)]
+    assert program.rows("select text from prompt") == [("a draft",), ("a window",)]
     again = terminal().wait_prompt().type("\x1b[A").wait_for_line("❯ a window").type(CTRL_C).wait_prompt()
     again.type(CTRL_C).wait("press Ctrl-C again").type(CTRL_C)
     assert again.ended() == 0
 
 
-def test_a_draft_goes_through_the_editor_and_takes_a_file_along(talked, server, terminal):
-    (talked.work / "notes.txt").write_text("buy milk")
-    editor = talked.home / "editor"
-    editor.write_text('#!/bin/sh\nprintf "%s @notes.txt?" "$(cat "$1")" > "$1"\n')
-    editor.chmod(0o700)
+def test_a_draft_goes_through_the_editor_and_takes_a_file_along(program, server, terminal):
+    (program.work / "notes.txt").write_text("buy milk")
+    program.edit_with('printf "%s @notes.txt?" "$(cat "$1")" > "$1"')
     server.play(script.reply("Milk."))
-    shell = terminal(EDITOR=str(editor)).wait_prompt().type("what is").wait_for_line("❯ what is").type("\x07")
+    shell = terminal().wait_prompt().type("what is").wait_for_line("❯ what is").type("\x07")
     shell.wait_for_line("❯ what is @notes.txt?").type(ENTER).wait("sent along: notes.txt (8 characters)")
     shell.wait("Milk.").wait_prompt()
     parts = '[["file", 10, "notes.txt"], ["typed", 19]]'
-    assert talked.rows("select text, parts from message where role = 'user'") == [
+    assert program.rows("select text, parts from message where role = 'user'") == [
         ("buy milk\n\nwhat is @notes.txt?", parts)
     ]
 
 
-def test_a_program_put_aside_comes_back_with_its_draft(talked, terminal):
-    started = " ".join(talked.command)
-    talked.command = ["bash", "--norc", "--noprofile", "-i"]
+def test_a_program_put_aside_comes_back_with_its_draft(program, terminal):
+    started = " ".join(program.command)
+    program.command = ["bash", "--norc", "--noprofile", "-i"]
     shell = terminal(PS1="$ ").wait("$").type(f"{started}\r").wait_prompt()
     shell.type("a draft").wait_for_line("❯ a draft").type("\x1a").wait("Stopped")
     shell.type("echo out$((1+1))side\r").wait("out2side").type("fg\r").wait_for_line("❯ a draft")
     shell.type(ENTER).wait("You said: a draft").wait_prompt()
 
 
-def test_resume_alone_lets_one_choose(talked, terminal):
-    talked("ask", "hello there")
-    talked("ask", "please tell me about the harbour of Trieste")
+def test_resume_alone_lets_one_choose(program, terminal):
+    program("ask", "hello there")
+    program("ask", "please tell me about the harbour of Trieste")
     shell = (
         terminal("-r").wait("The harbour of Trieste").wait("which one?").wait("you: please tell me about").type("lo th")
     )
@@ -63,12 +58,12 @@ def test_resume_alone_lets_one_choose(talked, terminal):
     assert re.findall(rb"\x1b\[[0-9;]*(?:[34]8;[25]|4[0-7]|10[0-7])[0-9;]*m", shell.raw) == [], "colours of its own"
     left = terminal("-r").wait("which one?").type(CTRL_C)
     assert left.ended() == 0
-    assert talked("-r").code == 2
+    assert program("-r").code == 2
 
 
-def test_resume_in_a_session_lets_one_choose_too_and_leaves_no_trace_of_the_list(talked, terminal):
-    talked("ask", "what is the boat called?")
-    talked("ask", "where is the harbour?")
+def test_resume_in_a_session_lets_one_choose_too_and_leaves_no_trace_of_the_list(program, terminal):
+    program("ask", "what is the boat called?")
+    program("ask", "where is the harbour?")
     shell = (
         terminal()
         .wait_prompt()
@@ -84,7 +79,7 @@ def test_resume_in_a_session_lets_one_choose_too_and_leaves_no_trace_of_the_list
     shell.enter("/sessions").wait("Asked on their own:").wait("today, ").wait_prompt()
 
 
-def test_ctrl_r_finds_what_was_sent_in_an_earlier_session(talked, terminal):
+def test_ctrl_r_finds_what_was_sent_in_an_earlier_session(program, terminal):
     first = terminal().wait_prompt().enter("what is the boat called?").wait("You said: what").wait_prompt()
     first.enter("where is the harbour?").wait("You said: where").wait_prompt().enter("/exit")
     assert first.ended() == 0

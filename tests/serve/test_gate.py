@@ -36,17 +36,8 @@ def routes(house):
 def test_without_a_token_there_is_nothing_but_health(house):
     house.caller("bot")
     there = routes(house)
-    assert {path for _, path in there} >= {
-        "/health",
-        "/chat",
-        "/search",
-        "/metrics",
-        "/events",
-        "/docs",
-        "/openapi.json",
-        "/v1/models",
-        "/v1/chat/completions",
-    }
+    named = "/health /chat /search /metrics /events /docs /openapi.json /v1/models /v1/chat/completions"
+    assert {path for _, path in there} >= set(named.split())
 
     got = {}
     for method, path in [*there, ("GET", "/nothing"), ("OPTIONS", "/chat"), ("GET", "/health/"), ("GET", "//health")]:

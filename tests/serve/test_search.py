@@ -22,6 +22,7 @@ from agent_cli.tools import registry
 from agent_cli.tools import tool as tools
 from tests.ollama_server import script
 from tests.serving import heard, opened, served
+from tests.tables import columns
 
 
 def test_search_finds_what_was_said_with_its_session_and_no_score(bot, server):
@@ -179,13 +180,13 @@ def full_of_canaries(house, owner, caller):
 
 def section(db, owner):
     """A piece of a document."""
-    for table, columns, values in (
+    for table, named, values in (
         ("collection", "uid, place, pattern", "'c', '', '/x'"),
         ("document", "uid, collection_id, path, size, changed_ns, read_at", "'d', 1, '/x', 1, 1, '2026'"),
         ("section", "document_id, position, line, text", f"1, 0, 1, 'The dragon {CANARY} likes fish.'"),
     ):
         then = "'2026-01-01T00:00:00.000Z', 0"
-        db.execute(f"insert into {table} (owner, at, utc_offset, {columns}) values (?, {then}, {values})", (owner,))
+        db.execute(f"insert into {table} (owner, at, utc_offset, {named}) values (?, {then}, {values})", (owner,))
 
 
 @pytest.fixture(params=["own", "person"])
@@ -235,20 +236,10 @@ def test_no_tool_gives_another_callers_words(two):
     session = sessions.latest(house.db, "caller:curious").id
     app = house.house.app_of(callers.get(house.db, "curious"))
     here = turns.tool_context(app, house.db, session)
-    tries = {
-        "query": "dragon fish friend",
-        "around": "m1",
-        "name": "feed-dragon",
-        "text": "x",
-        "statement": "I am rich.",
-        "quote": "dragon",
-        "replaces": "f1",
-        "title": "dragon",
-        "task": "t1",
-        "path": "x",
-        "when": "",
-    }
-
+    tries = dict(
+        columns("""query → dragon fish friend | around → m1 | name → feed-dragon | text → x
+        statement → I am rich. | quote → dragon | replaces → f1 | title → dragon | task → t1 | path → x | when →""")
+    )
     results = {}
     for name, each in registry.BUILT_IN.items():
         arguments = {key: tries[key] for key in each.parameters["properties"] if key in tries}
