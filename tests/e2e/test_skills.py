@@ -408,8 +408,7 @@ def test_a_changed_file_of_a_skill_is_a_change_that_waits_and_can_be_taken_back(
     )
     assert program("skills", "show", "k1", "--file", "scripts/build.sh").out == "#!/bin/sh\nmake all\n"
     screen: Terminal = terminal("skills", "review")
-    screen.wait("references/hosts.md goes").wait("- make all").wait("+ make site")
-    screen.by_hand("y")
+    screen.wait("references/hosts.md goes").wait("- make all").wait("+ make site").wait("? help").type("y")
     assert screen.ended() == 0
     assert program("skills", "show", "k1", "--file", "scripts/build.sh").out == "#!/bin/sh\nmake site\n"
     assert program("skills", "restore", "k1", "--version", "1").code == 0
