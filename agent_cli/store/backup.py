@@ -224,7 +224,7 @@ def restore(current: Path, path: Path, now: datetime, notice: Callable[[str], No
             return RestoreResult(None, rows, False)
         stem = f"{current.stem}-before-{now:%Y-%m-%d-%H%M%S}"
         names = (f"{stem}{f'-{n}' if n else ''}{current.suffix}" for n in range(1000))
-        former = next(path for name in names if not (path := current.with_name(name)).exists())
+        former = next(each for each in map(current.with_name, names) if not each.exists())
         with _exclusive(current) as (known, erased):
             _migrate(part, [*known, str(path), str(former)], now, notice)
             with _set_aside(current, former):

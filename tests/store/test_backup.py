@@ -160,6 +160,15 @@ def test_the_former_file_is_kept_aside_when_a_copy_is_restored(opened, path, tmp
     db.close()
 
 
+def test_the_copy_that_was_restored_is_noted_also_under_another_name(opened, path, tmp_path):
+    moved = backup.create(opened, tmp_path / "copy.db").path.rename(tmp_path / "moved.db")
+    opened.close()
+    backup.restore(path, moved, NOON, print)
+    db = file.open_file(path, NOON, print)
+    assert str(moved) in backup.known_copies(db), "what is forgotten later is searched there too"
+    db.close()
+
+
 def test_what_was_written_to_the_wal_alone_is_kept_aside_as_well(path, tmp_path):
     db = file.open_file(path, NOON, print)
     copied = backup.create(db, tmp_path / "copy.db")
