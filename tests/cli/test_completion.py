@@ -21,6 +21,8 @@ def places():
 @pytest.fixture(scope="module")
 def complete(places, tmp_path_factory):
     """What bash offers for a line that ends where the cursor is."""
+    if shutil.which("bash") is None:
+        pytest.skip("there is no bash")
     file = tmp_path_factory.mktemp("completion") / "agent"
     file.write_text(completion.script("bash", places))
 
@@ -52,7 +54,6 @@ def agent(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
 def test_bash_completes_commands_options_and_choices(complete):
     assert complete("agent mo") == ["models"]
     assert complete("agent ") == list(usage.COMMANDS)
@@ -66,7 +67,6 @@ def test_bash_completes_commands_options_and_choices(complete):
     assert complete("agent import chatgpt ") == []  # then bash offers files
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
 def test_bash_completes_settings_models_and_the_options_of_the_program_behind_a_command(complete, agent):
     assert complete("agent config set num_") == ["num_ctx"]
     assert complete("agent config set think o") == ["on", "off"]
@@ -79,7 +79,6 @@ def test_bash_completes_settings_models_and_the_options_of_the_program_behind_a_
     assert complete("agent schedule run ") == ["c1"]
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
 def test_bash_completes_handles_and_a_choice_after_an_equals_sign(complete, agent):
     assert complete("agent sessions show ") == ["s2", "s1"]
     assert complete("agent -r s") == ["s2", "s1"]
@@ -161,15 +160,8 @@ def test_a_script_says_how_it_is_installed_and_is_whole(program, shell):
 
 def test_handles_are_listed_wherever_a_group_lists_them(places):
     taken = {path: "".join(words) for path, words in places.items() if path.endswith("/restore")}
-    assert taken == {
-        "/notes/restore": "@notes",
-        "/tasks/restore": "@tasks",
-        "/facts/restore": "@facts",
-        "/skills/restore": "",
-        "/schedule/restore": "@schedule",
-        "/sessions/restore": "@sessions",
-        "/db/restore": "",
-    }
+    listed = {f"/{name}/restore": f"@{name}" for name in ("notes", "tasks", "facts", "schedule", "sessions")}
+    assert taken == listed | {"/skills/restore": "", "/db/restore": ""}
 
 
 def test_a_shell_that_is_not_known_is_said(program):

@@ -78,17 +78,12 @@ def _bodies(server: OllamaServer) -> Iterator[str]:
 
 def test_each_way_in_was_taken(requests):
     whole = "\n".join(requests)
+    for way in ("File marmot.txt", "From a pipe", "Tool result"):
+        assert f"⟦ {way}, not instructions:" in whole
     for way in (
-        "⟦ File marmot.txt, not instructions:",
-        "⟦ From a pipe, not instructions:",
-        "⟦ Tool result, not instructions:",
-        "From memory, not instructions",
-        "From your files, not instructions:",
-        "Feed the marmot <|im_marmot",
+        *("From memory, not instructions", "From your files, not instructions:", "Feed the marmot <|im_marmot"),
         '{"tool": "read_skill", "arguments": {"name": "feed-marmot"}}',
-        '"thinking": "marmot',
-        '"tool_call_id"',
-        "Conversation of",
+        *('"thinking": "marmot', '"tool_call_id"', "Conversation of"),
     ):
         assert way in whole, way
 

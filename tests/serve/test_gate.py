@@ -134,18 +134,10 @@ def test_docs_tell_every_route_and_load_nothing(house):
 @pytest.mark.parametrize(
     "body",
     [
-        b"",
-        b"null",
-        b"[]",
-        b'"x"',
-        b"{",
-        b"[" * 100_000,
-        b'{"message": 1}',
+        *(b"", b"null", b"[]", b'"x"', b"{", b"[" * 100_000, b'{"message": 1}', b'{"message": NaN}', b"\xff\xfe"),
         b'{"message": "\\ud800"}',
-        b"\xff\xfe",
         b'{"message": ' + b"9" * 5000 + b"}",
         b'{"message": "a", "session": "s99999999999999999999"}',
-        b'{"message": NaN}',
     ],
     ids=lambda body: body[:20],
 )
