@@ -138,12 +138,9 @@ def test_a_heading_is_no_item():
     assert text.condense(several, "m7").count("id") == 5
 
 
-def test_ten_items_are_shown_whole():
-    lines = "\n".join(f"item {number}" for number in range(10))
+def test_ten_items_are_shown_whole_and_of_a_long_text_the_beginning_and_what_is_left_out():
+    lines = "\n".join(ITEMS[:10])
     assert (text.condense(lines, "m7"), text.condense("[1, 2]", "m7")) == (lines, "[1, 2]")
-
-
-def test_of_a_long_text_the_beginning_is_shown_and_what_is_left_out():
     more = "… m7: items 2–2 left out: timeline with around m7, first 2 reads on"
     assert text.condense("x" * 2100, "m7") == "x" * 2000 + f"\n{more}"
 

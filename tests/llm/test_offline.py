@@ -40,22 +40,22 @@ def test_up_to_three_memories_are_quoted_with_their_dates():
     assert len(chunks) > 20  # by the word
 
 
-def test_what_is_only_perhaps_an_answer_is_called_so():
-    assert said(answer(MEMORIES[:1], verdict="maybe")) == (
-        "No model server answers; perhaps these words help, but none holds most of your message:\n\n"
-        "- 20 Nov 2026 (m9): “The dentist is on Friday at 3pm.”"
+@pytest.mark.parametrize(
+    ("verdict", "sentence"),
+    [
+        ("maybe", "perhaps these words help, but none holds most of your message"),
+        ("kept", "this is kept"),
+        ("waiting", "this waits for your yes"),
+    ],
+)
+def test_what_is_only_perhaps_an_answer_or_was_asked_to_be_remembered_is_called_so(verdict, sentence):
+    assert said(answer(MEMORIES[1:2], verdict=verdict)) == (
+        f"No model server answers; {sentence}:\n\n- 3 Oct 2026 (n4): “My dentist is Dr. Ito.”"
     )
 
 
 def test_nothing_found_is_said_plainly():
     assert said(answer([], verdict="nothing")) == "No model server answers, and nothing in memory matches your message."
-
-
-@pytest.mark.parametrize(("verdict", "sentence"), [("kept", "this is kept"), ("waiting", "this waits for your yes")])
-def test_what_was_asked_to_be_remembered_is_said(verdict, sentence):
-    assert said(answer(MEMORIES[1:2], verdict=verdict)) == (
-        f"No model server answers; {sentence}:\n\n- 3 Oct 2026 (n4): “My dentist is Dr. Ito.”"
-    )
 
 
 def test_question_is_what_the_person_wrote_last_and_no_added_context():

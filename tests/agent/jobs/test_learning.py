@@ -99,11 +99,9 @@ def test_what_could_not_be_read_is_read_again_when_it_is_retried(db, talked):
     told(db, talked, "I like tea.")
     worker.run_one(job_context(db, Answers(answer())))
     parked = jobs.listing(db, 1)[0]["id"]
-
     jobs.retry(db, ids.number("job", parked), NOON)
     worker.run_one(job_context(db, Answers("no", "no again")))  # still not
     assert (waiting(db), states(db)[0][:2]) == ([], ("m1", "parked"))
-
     jobs.retry(db, ids.number("job", parked), NOON)
     model = Answers(answer(operation()))
     worker.run_one(job_context(db, model))

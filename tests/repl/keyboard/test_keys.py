@@ -160,13 +160,10 @@ def test_ctrl_p_and_ctrl_n_go_through_what_was_sent_from_any_line(typist):
 
 
 @pytest.mark.parametrize("keys_", [["\x18\x05"], ["\x07"]], ids=["Ctrl-X Ctrl-E", "Ctrl-G"])
-def test_the_editor_has_the_draft_and_sends_nothing(typist, keys_):
+def test_the_editor_has_the_draft_sends_nothing_and_brings_no_control_characters(typist, keys_):
     typist.edit = lambda text: text + " there\nand here\n\n"
     assert typist.parts("hello", *keys_, "!", "\r") == [Part("hello there\nand here!", "typed")]
     assert typist.edited == ["hello"]
-
-
-def test_the_editor_brings_no_control_characters(typist):
     typist.edit = lambda text: "a\x1b[2Jb\x07"
     assert typist("x", "\x07", "\r") == "a[2Jb"
 
@@ -211,15 +208,12 @@ def test_in_vi_mode_what_is_typed_after_ctrl_c_is_a_new_line(typist):
     assert typist("one", "\x1b", "\x03", "over", "\r") == "over"
 
 
-def test_enter_takes_what_is_chosen_in_the_menu_and_sends_when_nothing_is(typist):
+def test_enter_takes_what_is_chosen_in_the_menu_or_sends_and_esc_gives_back_what_was_typed(typist):
     typist.options["completer"] = WordCompleter(["/notes", "/note", "/new"], sentence=True)
     assert typist("/n", "\t", "\t", "\r", " x", "\r") in ("/notes x", "/note x", "/new x")
     typist.options["complete_while_typing"] = True
     assert typist("/n", "\r") == "/n"
-
-
-def test_esc_closes_the_menu_and_gives_back_what_was_typed(typist):
-    typist.options["completer"] = WordCompleter(["/notes", "/note", "/new"], sentence=True)
+    del typist.options["complete_while_typing"]
     assert typist("/n", "\t", "\t", "\x1b", "ew", "\r") == "/new"
 
 

@@ -137,15 +137,7 @@ def test_alt_enter_typed_during_an_answer_does_not_stop_it(talked, server, termi
 
 @pytest.mark.parametrize(
     ("answer", "saved"),
-    [
-        ("y", 1),
-        ("n", 0),
-        (ENTER, 0),
-        (ESC, 0),
-        (CTRL_D, 0),
-        ("yes please\x00" + ENTER, 0),
-        ("\x1b[200~y\x1b[201~\x00" + ENTER, 0),
-    ],
+    [("y", 1), *((no, 0) for no in ("n", ENTER, ESC, CTRL_D, f"yes please\0{ENTER}", f"\x1b[200~y\x1b[201~\0{ENTER}"))],
     ids=["y", "n", "Enter", "Esc", "Ctrl-D", "something else", "a paste"],
 )
 def test_a_call_that_needs_a_yes(talked, server, terminal, answer, saved):
