@@ -213,7 +213,8 @@ OWN_STATEMENT = rf"""(?:(?:ich|wir)\b|(?:meine?|unsere?)[rsnm]?\s++(?:[\w-]++\s+
 STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w-]++\s++){{1,6}}?{VERB})"
 # with regard to case: nouns have a capital letter
 VERB_LAST_CLAUSE = r"""(?P<subject>(?:ich|wir|er|sie|es|man)|mein(?:e|en|em|er
-    |es)?(?: [a-zäöüß]+)?(?: [A-ZÄÖÜ][\w-]*)+?|(?:(?:Frau|Herr|Dr\.) )?[A-ZÄÖÜ][\w-]+(?= (?:seit|in|im|bei|beim|am
+    |es)?(?: [a-zäöüß]+)?(?: [A-ZÄÖÜ][\w-]*)+?(?! [A-ZÄÖÜ][\w-]* (?:das|die|den|eine?n?) )
+    |(?:(?:Frau|Herr|Dr\.) )?[A-ZÄÖÜ][\w-]+(?= (?:seit|in|im|bei|beim|am
     |jeden?|keine?n?|gerne?|nicht) )) (?P<rest>[^,;:]+) (?P<verb>[a-zäöüß]+)(?P<end>[.!]*)"""
 FINITE_VERB = r"""ist|bin|sind|war|hat|habe|haben|heißt|heiße|wohne|wohnt|wohnen|lebe|lebt|arbeite|arbeitet|mag|liebe
     |esse"""

@@ -35,6 +35,7 @@ HEARD = {
     "Merk dir, dass Frau Wimmer keinen Zucker nimmt.": "Frau Wimmer nimmt keinen Zucker",
     "Merk dir, dass Anna und Jonas in Graz wohnen.": "Anna und Jonas in Graz wohnen",
     "Merke dir bitte, dass meine Katze Mia heißt.": "meine Katze heißt Mia",
+    "Merk dir, dass meine Schwester Clara das Gewächshaus besitzt.": "meine Schwester Clara besitzt das Gewächshaus",
     "merk dir bitte: ich mag keine Oliven": "ich mag keine Oliven",
     "Bitte merk dir, dass ich Vegetarier bin!": "ich bin Vegetarier",
     "Merk dir, dass ich liebe es zu kochen": "ich liebe es zu kochen",
