@@ -51,8 +51,8 @@ def _remote(config: Path) -> str:
         lines = config.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return ""
-    found = re.search(r'(?ms)^[ \t]*\[remote "origin"\](.*?)(?=^[ \t]*\[|\Z)', lines)
-    urls = re.findall(r"(?mi)^[ \t]*url[ \t]*=(.*)$", found[1]) if found else []
+    sections = re.findall(r'(?ms)^[ \t]*\[remote "origin"\](.*?)(?=^[ \t]*\[|\Z)', lines)
+    urls = re.findall(r"(?mi)^[ \t]*url[ \t]*=(.*)$", "\n".join(sections))
     url = re.sub(r"^\w+://", "", urls[-1].strip()) if urls else ""
     url = re.sub(r"^[^/@]*@", "", url)  # drop a user name or token before the host
     return re.sub(r"^([^/:]+):(?!\d+/)", r"\1/", url).removesuffix("/").removesuffix(".git")

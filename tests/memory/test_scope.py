@@ -59,6 +59,17 @@ def test_a_configuration_that_says_nothing_leaves_the_folder(project, config):
     assert place_of(project / "deep") == str(project)
 
 
+def test_a_remote_may_be_declared_in_several_sections(project):
+    (project / ".git").mkdir()
+    parts = (
+        '[remote "origin"]\n\tprune = true',
+        '[branch "x"]\n\turl = y',
+        '[remote "origin"]\n\turl = git@h:me/thing',
+    )
+    (project / ".git" / "config").write_text("\n".join(parts))
+    assert place_of(project / "deep") == "h/me/thing"
+
+
 def test_a_worktree_is_the_place_of_its_repository(project, tmp_path):
     with_remote(project, "git@github.com:me/thing.git")
     (project / ".git" / "worktrees" / "other").mkdir(parents=True)
