@@ -30,7 +30,7 @@ def test_a_row_names_a_table_and_the_module_that_writes_it(kind):
     assert bool(re.search(r"^    owner ", table[1], re.MULTILINE)) == kind.owned
     written = structure.written(MODULES[module])
     if module.startswith("memory.planner."):
-        written |= structure.written(MODULES["memory.planner.rows"])  # by which they write
+        written = written | structure.written(MODULES["memory.planner.rows"])  # by which they write
     assert kind.table in written or structure.UNKNOWN in written
 
 
