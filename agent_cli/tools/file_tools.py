@@ -60,9 +60,13 @@ def read_file(context: ToolContext, path: str, line: Annotated[int, "where to be
         if room < 0:
             break
         shown.append(each)
-    shown = shown or [lines[first - 1][:_MAX_CHARACTERS]] if lines else []
+    more = ""
+    if lines and not shown:
+        shown = [lines[first - 1][:_MAX_CHARACTERS]]
+        more = f"\n[line {first} is cut off here: {len(lines[first - 1]) - _MAX_CHARACTERS} more characters]"
     last = first + len(shown) - 1
-    more = f"\n[lines {first} to {last} of {len(lines)}: go on with line {last + 1}]" if last < len(lines) else ""
+    if last < len(lines):
+        more += f"\n[lines {first} to {last} of {len(lines)}: go on with line {last + 1}]"
     return "\n".join(shown) + more
 
 

@@ -51,7 +51,8 @@ def test_a_long_file_is_read_on_where_it_was_left(here, folder):
     assert called(here, "read_file", path="long.txt", line=300).text.endswith("x")
     assert called(here, "read_file", path="long.txt", line=301) == ToolResult("the file has 300 lines", failed=True)
     (folder / "wide.txt").write_text("y" * 10_000)
-    assert called(here, "read_file", path="wide.txt").text == "y" * 6000
+    said = "\n[line 1 is cut off here: 4000 more characters]"
+    assert called(here, "read_file", path="wide.txt").text == "y" * 6000 + said
 
 
 def test_an_empty_file_says_nothing(here, folder):
