@@ -344,7 +344,7 @@ INVERSION = r"(?:do|does|did|have|has|had|is|am|are|was|were|can|could|should|wi
 QUESTION_END = r"who|whom|what|where|when|why|how|how (?:much|many|long|often)"
 STATEMENT_CLAUSE = r"""[,;:–—] ?(?:(?:who|which) (?:is|are|was|were|has|have|i)|as|since|because|and|but|so|while
     |i(?! mean\b)|i'm|i've|my|we|our|he|she|they|it|there|the) |\b(?:because|now that|given that|so that
-    |and (?:i|my|we)|but (?:i|my|we)|(?:remember|know|note) that) """
+    |and (?:i|my|we)|but (?:i|my|we)|(?:remember|know|note) that|don['’]?t forget) """
 IGNORANCE = r"""(?:i|we) (?:really |still |honestly |currently |actually )?(?:do not|don't|did not|didn't|cannot|can't
     |could not|couldn't|am not able to|am unable to|have not|haven't) (?:currently |really |actually |yet )?(?:know
     |remember|recall|find|see|tell|say|have|got|been told|access|answer|store|keep|possess)|(?:i'm|i am) (?:not sure

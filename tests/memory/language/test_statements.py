@@ -38,7 +38,8 @@ def test_a_question_tells_nothing(words):
     "words",
     listed("""The passport lies in the attic. | I moved to Linz. Do you know a dentist? | I have no car.
         What can I cook for Anna, who is allergic to nuts? | Can you remember that I hate olives?
-        Was koche ich für Anna, die keine Nüsse verträgt? | Ich weiß, wo der Pass liegt: im Keller."""),
+        Was koche ich für Anna, die keine Nüsse verträgt? | Ich weiß, wo der Pass liegt: im Keller.
+        don't forget that I am vegetarian | Don't forget, my boat is red | don’t forget my thesis is due in May"""),
 )
 def test_a_statement_is_no_question_and_neither_is_one_with_a_question(words):
     assert statements.emptiness(words, "user") == ""
