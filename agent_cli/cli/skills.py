@@ -70,7 +70,7 @@ def show(
     as_json: AsJson = False,
     versions: bool = flag("--versions", "List its versions."),
     version: InVersion = None,
-    file: Annotated[str, Option("--file", help="Print one of its files, as in scripts/build.sh.")] = "",
+    file: str = option("--file", "Print one of its files, as in scripts/build.sh.", ""),
 ) -> None:
     """Show a skill whole, as it is or was."""
     skill = find_skill(app_, name)

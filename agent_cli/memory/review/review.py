@@ -427,7 +427,7 @@ def _files_changed(skill: Skill, target: Skill | None) -> Iterator[str]:
     for path in sorted({*before, *after}):
         if before.get(path) != after.get(path):
             yield f"@ {visible_line(path)}{'' if path in after else ' goes'}"
-            yield from _difference(before.get(path), after.get(path, "")) if path in after else ()
+            yield from _difference(before.get(path), after[path]) if path in after else ()
 
 
 def _changes_since(db: Database, kind: str, owner: str, since: str) -> Iterator[tuple[str, str]]:

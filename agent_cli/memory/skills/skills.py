@@ -181,6 +181,13 @@ def called(db: Database, owner: str, name: str) -> Skill | None:
     return next(iter(SKILLS.select(db, where, (owner, name))), None)
 
 
+def beginning_with(db: Database, owner: str, start: str, limit: int) -> list[tuple[str, str]]:
+    """(name, description) of the skills in force whose name begins so, by name, without reading their texts."""
+    query = """select name, description from skill where owner = ?1 and state = 'accepted' and hidden_at is null
+               and name >= ?2 and name < ?2 || char(1114111) order by name limit ?3"""
+    return db.rows(query, (owner, start, limit))
+
+
 def listing(
     db: Database, owner: str, limit: int = -1, *, states: Sequence[str] = (ACCEPTED,), hidden: bool = False
 ) -> list[Skill]:

@@ -424,9 +424,8 @@ def _commands(typed: str, slash: str = "") -> Iterator[Completion]:
 
 def _skills(app: App, typed: str) -> Iterator[Completion]:
     with closing(app.db.another_connection()) as db:
-        for each in skills.listing(db, app.scope.owner) if app.reads else ():
-            if f"/{each.name}".startswith(typed):
-                yield _suggestion(f"/{each.name}", len(typed), one_line(each.description, 60))
+        for name, description in skills.beginning_with(db, app.scope.owner, typed[1:], _LIMIT) if app.reads else ():
+            yield _suggestion(f"/{name}", len(typed), description)
 
 
 def _choices(names: Iterable[str], typed: str) -> Iterator[Completion]:
