@@ -218,15 +218,14 @@ def find_memories(app: App, question: str, limit: int) -> tuple[str, list[tuple[
     """The verdict on a message, and memories for the offline model: (handle, date, text)."""
     if not app.reads or statements.is_small_talk(question):
         return "", []
-    from agent_cli.memory.search import index, recall  # only the offline model searches here
+    from agent_cli.app import upkeep  # only the offline model searches here
+    from agent_cli.memory.search import recall
     from agent_cli.memory.search.candidates import Filter
 
     with closing(app.open_memory() or app.db.another_connection()) as db:
         if capture.requests([Part(question, "typed")]) and not statements.asks(question):
             return _requested(db, app.scope.owner, question, limit)
-        if not db.read_only:
-            index.refresh_all(db)
-        embedder = app.embedders.query_embedder(db, choose=False)
+        embedder = upkeep.prepare_search(app, db)
         allowed = Filter(app.scope.owner, current_place=app.scope.place, fact_half_life=app.fact_half_life)
         now, logged = app.time(), not db.read_only
         found = recall.find(db, question, allowed, now, 2 * limit, embedder, logged=logged, least=recall.LEAST)

@@ -36,6 +36,11 @@ def test_without_a_server_memory_quotes_what_it_holds(program):
     assert program("-q", "ask", "where is the pot") == Ran(3, f"{answer}\n", "")
 
 
+def test_without_a_server_a_request_for_advice_brings_the_wish_that_was_just_accepted(program, scripts_decide):
+    program("facts", "add", "I am vegetarian")
+    assert "(f1): “I am vegetarian”" in program("ask", "what shall I cook tonight?").out
+
+
 def test_without_a_server_what_waits_for_a_yes_is_not_called_a_question(program):
     ran = program("ask", "Remember that I live in Graz.", env={"AGENT_NOW": "2026-01-02T12:00:00+00:00"})
     assert ran.out == "No model server answers; this waits for your yes:\n\n- 02 Jan 2026 (f1): “I live in Graz”\n"
