@@ -278,6 +278,8 @@ def _approver(invocation: Invocation, asked: AskOptions, cancel: Cancel) -> poli
     allowed_tools: set[str] = set()
 
     def approve(call: ToolCall) -> bool | None:
+        from agent_cli.repl.keyboard import key_reader  # prompt-toolkit: only a question needs it
+
         if call.name in allowed_tools:
             return True
         display, key = invocation.display(), ""
@@ -286,7 +288,7 @@ def _approver(invocation: Invocation, asked: AskOptions, cancel: Cancel) -> poli
         try:
             for shown, offered in reply_lines.questions(call, display.width()):
                 output.write_stderr(shown)
-                key = terminal.key(reply_lines.styled(offered, display))
+                key = key_reader.ask(reply_lines.styled(offered, display), key=True)
                 if key != "o":
                     break
         except KeyboardInterrupt:

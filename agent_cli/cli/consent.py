@@ -42,8 +42,10 @@ def obtain(app: App, question: str, without: str) -> None:
 
 def ask(question: str, without: str) -> None:
     """Ask for a yes at the terminal, whatever is set for scripts. Raises NobodyAsked, and AgentError like `obtain`."""
+    from agent_cli.repl.keyboard import key_reader  # prompt-toolkit: only a question needs it
+
     try:
-        key = terminal.key(clean(f"{question} y, anything else no: "))
+        key = key_reader.ask(clean(f"{question} y, anything else no: "), key=True)
     except terminal.NoTerminal:
         raise NobodyAsked(f"{without}: {NO_TERMINAL}") from None
     if key != "y":
@@ -57,8 +59,10 @@ def is_possible() -> bool:
 
 def answer(question: str) -> str:
     """The typed line in lower case. Only where `is_possible`."""
+    from agent_cli.repl.keyboard import key_reader
+
     sys.stdout.flush()
-    return terminal.line(clean(question))
+    return key_reader.ask(clean(question), key=False)
 
 
 def confirm(question: str, without: str, look: str = "--dry-run", shown: Iterable[str] = ()) -> None:

@@ -29,7 +29,7 @@ from agent_cli.render.layout import cell_width
 from agent_cli.render.styles import Display
 from agent_cli.repl.commands import session_commands
 from agent_cli.repl.commands.commands import registry
-from agent_cli.repl.keyboard import picker
+from agent_cli.repl.keyboard import key_reader
 from agent_cli.repl.shell.shell import LineBelow, Shell
 from tests.cli.test_screens import STYLE
 from tests.pictures.screen import Window
@@ -168,13 +168,13 @@ def typed_below(display):
 
 def picked(offered, width, monkeypatch):
     """The list when it comes, with what is typed in it, and when nothing has the words."""
-    monkeypatch.setattr(picker, "_width", lambda: width - 1)
+    monkeypatch.setattr(key_reader, "_width", lambda: width - 1)
     window = Window(width, 24)
     output = Vt100_Output(window, lambda: Size(rows=24, columns=width), term="xterm", enable_cpr=False)
     shots = []
 
     async def sit(keyboard):
-        screen = picker.Screen(offered).application()
+        screen = key_reader.Screen(offered).application()
         running = asyncio.create_task(screen.run_async())
         for piece in ("", "dentist", "\x15piano"):
             drawn = screen.render_counter
@@ -196,7 +196,7 @@ def numbered(offered, width, monkeypatch):
 
     async def first(keyboard):
         keyboard.send_text("1\r")
-        return await picker.choose(offered)
+        return await key_reader.choose(offered)
 
     shown = io.StringIO()
     with monkeypatch.context() as patch, create_pipe_input() as keyboard:
@@ -215,7 +215,7 @@ def session_list(app, monkeypatch):
         return ""
 
     with monkeypatch.context() as patch:
-        patch.setattr(picker, "choose", take)
+        patch.setattr(key_reader, "choose", take)
         assert asyncio.run(session_commands.choose(app)) is None
     return taken[0]
 
@@ -233,7 +233,7 @@ def test_what_stands_on_the_screen(width, look, app, monkeypatch, request):
         parts["typing while an answer comes"] = typed_below(display)
     choose = picked if display.spinner else numbered
     parts["agent -r"] = choose(session_list(app, monkeypatch), width, monkeypatch)
-    parts["Ctrl-R"] = choose(picker.offered_lines(log.recent_prompts(app.db, "person", 99)), width, monkeypatch)
+    parts["Ctrl-R"] = choose(key_reader.offered_lines(log.recent_prompts(app.db, "person", 99)), width, monkeypatch)
     shown = "\n".join(f"── {name}\n{STYLE.sub(lambda code: f'⟨{code[1]}⟩', part)}" for name, part in parts.items())
     file = SCREENS / f"{width}-{look}.txt"
     if request.config.getoption("update_docs"):

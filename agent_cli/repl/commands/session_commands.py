@@ -24,7 +24,7 @@ from agent_cli.repl import pages
 from agent_cli.repl.commands import commands
 from agent_cli.repl.commands.commands import Leave, Result, Resumed, Screen, command
 from agent_cli.repl.conversation import Conversation
-from agent_cli.repl.keyboard import picker
+from agent_cli.repl.keyboard import key_reader
 from agent_cli.store import ids
 
 _OFFERED = 300  # sessions
@@ -41,7 +41,7 @@ async def choose(app: App) -> sessions.Session | None:
     width = max(len(pages.last_said(row, now)) for row in rows)
     lines = [pages.session_line(row, now, width) for row in rows]
     choices = [
-        picker.PickerRow(row["id"], line, line.casefold(), (row["id"], row["id"][1:]))
+        key_reader.PickerRow(row["id"], line, line.casefold(), (row["id"], row["id"][1:]))
         for row, line in zip(rows, lines, strict=True)
     ]
 
@@ -50,8 +50,8 @@ async def choose(app: App) -> sessions.Session | None:
         said = [("you", log.nth_last(app.db, id, "user", 1)), ("agent", log.nth_last(app.db, id, "assistant", 1))]
         return [cut(text.one_line(f"{who}: {each.message.text}", width), width) for who, each in said if each]
 
-    offered = picker.PickerList("which one?", choices, _NOTHING, preview, elsewhere=True)
-    while typed := await picker.choose(offered):
+    offered = key_reader.PickerList("which one?", choices, _NOTHING, preview, elsewhere=True)
+    while typed := await key_reader.choose(offered):
         try:
             return sessions.resolve(app.db, typed, app.scope.owner)
         except UsageError as error:

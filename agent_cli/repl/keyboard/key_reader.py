@@ -1,37 +1,50 @@
-"""The keys of a raw terminal: single ones for questions, and those that come while an answer does; and lines from a
-terminal that moves no cursor.
+"""Questions at a terminal: a key, a line, or a choice from a list; the keys that come while an answer does; and lines
+from a terminal that moves no cursor.
 
 A key counts as an answer when it arrives alone and after its question is on the screen: what was typed ahead, a paste,
 several keys in one read and a key that is held down are ignored. While an answer comes, Ctrl-C and Esc stop it, and
 other keys are typed ahead for the prompt: they are shown below the answer and can be edited. An Enter sends them after
 the answer, unless that was stopped: then all of it is a draft. They are read on a thread of their own, which notes when
-each arrived: however long drawing takes, typing is told from a paste. A dumb terminal keeps its mode: there Ctrl-C is a
-signal, and a key is a line of one character.
+each arrived: however long drawing takes, typing is told from a paste. A list filters as one types; only its lines on
+the screen are drawn, so thousands take no longer. A dumb terminal keeps its mode: there Ctrl-C is a signal, a key is a
+line of one character, and a list is printed with numbers, as for a screen reader.
 """
 
 import asyncio
 import errno
+import gc
+import io
 import os
 import select
+import selectors
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from functools import partial
-from typing import ClassVar, Self
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
+from functools import lru_cache, partial
+from typing import ClassVar, NamedTuple, Self
 
-from prompt_toolkit.application import get_app_session
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import Application, create_app_session, get_app, get_app_session
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.input import Input
 from prompt_toolkit.input.typeahead import clear_typeahead, get_typeahead, store_typeahead
-from prompt_toolkit.key_binding import KeyPress
+from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
 from prompt_toolkit.keys import Keys
+from prompt_toolkit.layout import BufferControl, FormattedTextControl, HSplit, Layout, VSplit, Window
+from prompt_toolkit.layout.dimension import Dimension
+from prompt_toolkit.output import Output, create_output
 from prompt_toolkit.utils import is_dumb_terminal
 
 from agent_cli import terminal
-from agent_cli.repl.keyboard.keys import ENTERS, NEWLINE, KeyAhead, end_lost_pastes, typed_ahead
+from agent_cli.render.layout import cut, wrap, wrapped
+from agent_cli.render.styles import YOU
+from agent_cli.repl.keyboard.keys import ENTERS, NEWLINE, SEND, KeyAhead, end_lost_pastes, typed_ahead
 from agent_cli.text import clean
+from agent_cli.values import frozen
 
 STOP, END, ENTER, ESC = "stop", "end", "enter", "Esc"  # Ctrl-C; Ctrl-D, or the input has ended
 _REPEAT = 0.1  # seconds: the same key again within them is held down, not pressed twice
@@ -44,6 +57,7 @@ class _Keyboard:
 
     def __init__(self, input: Input):
         self._input = input
+        self._held = ExitStack()
         end_lost_pastes(input)
 
     def _holding(self) -> AbstractContextManager[None]:
@@ -51,22 +65,20 @@ class _Keyboard:
         return nullcontext()
 
     def __enter__(self) -> Self:
-        self._held = self._holding()
-        self._held.__enter__()
+        self._held.enter_context(self._holding())
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._held.__exit__(None, None, None)
+        self._held.close()
 
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Release the keyboard for something else, which does not receive the keys typed before."""
-        self._held.__exit__(None, None, None)
+        self._held.close()
         try:
             yield
         finally:
-            self._held = self._holding()
-            self._held.__enter__()
+            self._held.enter_context(self._holding())
 
     def _has_ended(self) -> bool:
         """Whether the terminal is closed, perhaps in a process that received no signal for it."""
@@ -77,13 +89,31 @@ class _Keyboard:
 
 
 class KeyReader(_Keyboard):
-    """Reads single keys while it is entered. `say` prints a line."""
+    """Reads single keys while it is entered. `say` prints a warning; by default it stands between the question and the
+    question repeated."""
 
-    def __init__(self, say: Callable[[str], None]):
+    def __init__(self, say: Callable[[str], None] | None = None):
         super().__init__(get_app_session().input)
-        self._say, self._output = say, get_app_session().output
+        self._say, self._output, self._question = say or self._warn, get_app_session().output, ""
         self._arrived: asyncio.Queue[list[KeyPress]] = asyncio.Queue()  # an empty list: the input has ended
         self._last, self._pressed = "", 0.0
+
+    def _warn(self, warning: str) -> None:
+        write(f"\n  {warning.strip()}\n{self._question}")
+
+    async def answer(self, question: str, *, key: bool) -> str:
+        """The key, or line, that is typed once the question stands there, in lower case; STOP after Ctrl-C, empty after
+        Esc, Ctrl-D or Enter alone."""
+        with self:
+            self.discard_typed()
+            if key:
+                self._question = question
+                write(question)
+                typed = await self.read_key()
+                write(f"{typed if len(typed) == 1 else ''}\n")
+            else:
+                typed = await self.read_line(question)
+        return _answered(typed)
 
     def discard_typed(self) -> None:
         """Drop what was typed up to now: it does not answer the next question."""
@@ -160,6 +190,34 @@ class KeyReader(_Keyboard):
             self._arrived.put_nowait(pressed)
         elif not flush:  # Esc also begins the codes of other keys
             asyncio.get_running_loop().call_later(_ESC_TIMEOUT, partial(self._read, flush=True))
+
+
+def _answered(typed: str) -> str:
+    return "" if typed in (END, ENTER, ESC) else typed if typed == STOP else typed.strip().lower()
+
+
+def ask(question: str, *, key: bool) -> str:
+    """The key, or line, that a person types at the terminal that controls this process, in lower case; empty when it
+    goes away. The program opens it itself: a pipe, or another terminal in the place of the keyboard, answers nothing.
+
+    Raises NoTerminal, and KeyboardInterrupt on Ctrl-C.
+    """
+    try:
+        from prompt_toolkit.input.vt100 import Vt100Input  # there is none on Windows
+
+        tty = io.TextIOWrapper(io.FileIO("/dev/tty", "r+"), "utf-8", write_through=True)
+    except (ImportError, OSError):
+        raise terminal.NoTerminal from None
+
+    def loop() -> asyncio.AbstractEventLoop:
+        return asyncio.SelectorEventLoop(selectors.SelectSelector())  # the kqueue of macOS knows no /dev/tty
+
+    session = create_app_session(Vt100Input(tty), create_output(tty))
+    with tty, redirect_stdout(tty), session, asyncio.Runner(loop_factory=loop) as runner:
+        typed = runner.run(KeyReader().answer(question, key=key))
+    if typed == STOP:
+        raise KeyboardInterrupt
+    return typed
 
 
 def _name(press: KeyPress) -> str:
@@ -314,6 +372,10 @@ class LineReader(_Keyboard):
         terminal.discard_typed(self._input.fileno())
         return (await self._read_line(question)).strip()
 
+    async def answer(self, question: str, *, key: bool) -> str:
+        """As that of KeyReader; a key is a line too."""
+        return _answered(await self.read_line(question))
+
     async def read_key(self) -> str:
         """The next key that counts: a character, STOP, END or ENTER."""
         while True:
@@ -375,3 +437,169 @@ def write(text: str) -> None:
     """Show what is typed, or where."""
     sys.stdout.write(text)
     sys.stdout.flush()
+
+
+_SHOWN = 10  # lines of the list
+_NUMBERED = 15  # lines of a printed list
+_IDLE = 0.1  # seconds after a choice
+_STEPS = {
+    **dict.fromkeys(("down", "c-n", "c-r", "tab"), 1),
+    **dict.fromkeys(("up", "c-p", "c-s", "s-tab"), -1),
+    "pagedown": _SHOWN,
+    "pageup": -_SHOWN,
+}
+
+
+class PickerRow(NamedTuple):  # a list has thousands: as dataclasses, with a preview each, they set off the collector
+    """`key` is returned; `line` is shown; `searched`: text in which typed words are looked for, in lower case. `names`:
+    what names the row alone, as its handle does."""
+
+    key: str
+    line: str
+    searched: str
+    names: tuple[str, ...] = ()
+
+
+@frozen
+class PickerList:
+    """What is chosen from. `nothing`: said where no row has the typed words. `preview` gives, for a key, lines of at
+    most so many cells, of which `previewed` are shown. `elsewhere`: typed words that no row has are returned, to be
+    looked for elsewhere."""
+
+    question: str
+    rows: Sequence[PickerRow]
+    nothing: str
+    preview: Callable[[str, int], Sequence[str]]
+    previewed: int = 2
+    elsewhere: bool = False
+
+    def matching(self, typed: str) -> Sequence[PickerRow]:
+        """The rows that have all typed words; first the one that is named by them."""
+        found, named = self.rows, typed.strip().casefold()
+        for word in named.split():
+            found = [each for each in found if word in each.searched]
+        return sorted(found, key=lambda each: named not in each.names) if named else found
+
+    def chosen(self, found: Sequence[PickerRow], at: int, typed: str) -> str:
+        return found[at].key if found else typed if self.elsewhere else ""
+
+
+async def choose(offered: PickerList) -> str:
+    """The key of the choice; empty when the person leaves."""
+    if not (is_dumb_terminal() or os.environ.get("ACCESSIBLE")):
+        try:
+            return await Screen(offered).application().run_async(handle_sigint=False)
+        finally:  # what the screen leaves is searched while nobody waits
+            asyncio.get_running_loop().call_later(_IDLE, gc.collect, 1)
+    rows = offered.rows[:_NUMBERED]
+    for number, each in enumerate(rows, 1):
+        print(clean(f"{number:>3}  {each.line}"))
+    sys.stdout.flush()
+    ask = f"{offered.question} number, handle or words; Enter alone leaves: "
+    try:
+        if is_dumb_terminal():
+            typed = await LineReader(get_app_session().input).read_answer(ask)
+        else:
+            typed = (await PromptSession[str]().prompt_async(ask)).strip()
+    except (EOFError, KeyboardInterrupt):
+        return ""
+    if typed.isdecimal() and 1 <= int(typed) <= len(rows):
+        return rows[int(typed) - 1].key
+    return offered.chosen(offered.matching(typed), 0, typed) if typed else ""
+
+
+@lru_cache(maxsize=1)
+def _application(input: Input, output: Output) -> "Application[str]":
+    """What shows each choice, made once: all keys and styles that prompt-toolkit knows take their time."""
+    app = Application[str](erase_when_done=True, input=input, output=output)
+    app.ttimeoutlen = 0.05  # seconds after which an Esc is complete: the rest of a key code follows at once
+    return app
+
+
+class Screen:
+    def __init__(self, offered: PickerList):
+        self._offered = offered
+        self._typed = Buffer(multiline=False)
+        self._typed.on_text_changed += lambda _: self._filter()
+        self._found, self._at = offered.rows, 0
+
+    def application(self) -> "Application[str]":
+        rows, preview = max(3, min(_SHOWN, len(self._offered.rows))), 1 + self._offered.previewed
+        control = BufferControl(self._typed)
+        line = VSplit([Window(FormattedTextControl([("bold", YOU.sign)]), width=2), Window(control)], height=1)
+        parts = [
+            Window(FormattedTextControl(self._heading), dont_extend_height=True),
+            line,
+            Window(FormattedTextControl(self._list), height=Dimension(min=1, max=rows, preferred=rows)),
+            Window(FormattedTextControl(self._preview), height=Dimension(min=0, max=preview, preferred=preview)),
+        ]
+        app = _application(get_app_session().input, get_app_session().output)
+        app.layout, app.key_bindings = Layout(HSplit(parts), focused_element=control), self._keys()
+        return app
+
+    def _keys(self) -> KeyBindings:
+        keys = KeyBindings()
+
+        @keys.add("enter", eager=True)
+        @keys.add(SEND)
+        def _(event: KeyPressEvent) -> None:
+            event.app.exit(result=self._offered.chosen(self._found, self._at, self._typed.text))
+
+        @keys.add("escape", eager=True)
+        @keys.add("c-c")
+        @keys.add("c-g")
+        @keys.add("c-d")
+        def _(event: KeyPressEvent) -> None:
+            event.app.exit(result="")
+
+        def move(steps: int, event: KeyPressEvent) -> None:
+            self._at = max(0, min(self._at + steps, len(self._found) - 1))
+
+        for key, steps in _STEPS.items():
+            keys.add(key)(partial(move, steps))
+        return keys
+
+    def _filter(self) -> None:
+        self._found, self._at = self._offered.matching(self._typed.text), 0
+
+    def _heading(self) -> StyleAndTextTuples:
+        found, rows = len(self._found), len(self._offered.rows)
+        shown = f"{found:,} of {rows:,}" if found < rows else f"{rows:,}"
+        keys = "type to filter, arrows move, Enter takes it, Esc leaves"
+        return [("bold", "\n" + wrap(f"{self._offered.question} {keys} ({shown})", _width()))]
+
+    def _list(self) -> StyleAndTextTuples:
+        if not self._found:
+            return [("", wrap(f"  {self._offered.nothing}", _width()))]
+        first = max(0, self._at - _SHOWN + 1)
+        return [
+            ("reverse" if number == self._at else "", f"  {cut(clean(row.line).replace(chr(10), ' '), _width() - 2)}\n")
+            for number, row in enumerate(self._found[first : first + _SHOWN], first)
+        ]
+
+    def _preview(self) -> StyleAndTextTuples:
+        if not self._found:
+            return []
+        lines, most = [*self._offered.preview(self._found[self._at].key, _width() - 4)], self._offered.previewed
+        if len(lines) > most:
+            lines[most - 1 :] = ["…"]
+        return [("", "\n" + "\n".join(f"    {clean(line)}" for line in lines))]
+
+
+def _width() -> int:
+    return get_app().output.get_size().columns - 1
+
+
+_SHOWN_CHARACTERS = 400  # characters of a line of the list: more than a window has
+_PREVIEW = 6  # lines
+_PREVIEWED = 4000  # characters of which they are made
+
+
+def offered_lines(lines: Sequence[str]) -> PickerList:
+    nothing = "nothing that you sent has these words" if lines else "nothing was sent yet"
+    rows = [PickerRow(str(number), line[:_SHOWN_CHARACTERS], line.casefold()) for number, line in enumerate(lines)]
+
+    def preview(key: str, width: int) -> Sequence[str]:
+        return wrapped(clean(lines[int(key)][:_PREVIEWED]), width)
+
+    return PickerList("which line?", rows, nothing, preview, _PREVIEW)

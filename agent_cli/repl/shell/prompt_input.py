@@ -50,8 +50,8 @@ from agent_cli.render.layout import cut
 from agent_cli.render.styles import PROMPT, YOU
 from agent_cli.repl.commands import commands
 from agent_cli.repl.commands.commands import Command
-from agent_cli.repl.keyboard import keys, picker
-from agent_cli.repl.keyboard.key_reader import END, ENTER, ESC, STOP, KeyReader, LineReader, write
+from agent_cli.repl.keyboard import key_reader, keys
+from agent_cli.repl.keyboard.key_reader import STOP, KeyReader, LineReader
 from agent_cli.repl.keyboard.keys import KeyAhead, Pastes
 from agent_cli.store.db import Database
 from agent_cli.text import Pattern, clean, one_line, visible, without_surrogates
@@ -193,18 +193,10 @@ class PromptInput:
     async def answer(self, question: str, stop: Callable[[], None] = lambda: None, *, key: bool = False) -> str:
         """The line, or the `key`, typed once the question stands there, in lower case; empty after Esc, Ctrl-D or
         Ctrl-C, which calls `stop` too."""
-        repeated = question if key else ""
-        with self._dumb or KeyReader(lambda warning: write(f"\n  {warning.strip()}\n{repeated}")) as reader:
-            reader.discard_typed()
-            if key and not self._dumb:
-                write(question)
-                typed = await reader.read_key()
-                write(f"{typed if len(typed) == 1 else ''}\n")
-            else:
-                typed = await reader.read_line(question)
+        typed = await (self._dumb or KeyReader()).answer(question, key=key)
         if typed == STOP:
             stop()
-        return "" if typed in (STOP, END, ENTER, ESC) else typed.strip().lower()
+        return "" if typed == STOP else typed
 
     def interrupt(self) -> None:
         """Handle Ctrl-C as if it had been pressed in the prompt, if it is shown."""
@@ -248,7 +240,7 @@ class PromptInput:
     async def _choose_line(self) -> None:
         lines = self._history.lines()
         async with in_terminal():
-            chosen = await picker.choose(picker.offered_lines(lines))
+            chosen = await key_reader.choose(key_reader.offered_lines(lines))
         self._search_task = None
         if chosen:
             self.buffer.save_to_undo_stack()
