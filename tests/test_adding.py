@@ -87,10 +87,6 @@ def erase(db: Database, walk: Walk, time: clock.Clock) -> None:
 
 RECIPES = Table(
     "recipe",
-    text_columns="place text",
-    other_columns="uid owner at hidden_at",
-    letter="r",
-    counts={("recipes", "recipe"): "true"},
     line="text",
     mentions=lineage.mentions_topic("text"),
     stated_text="text",

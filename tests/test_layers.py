@@ -81,7 +81,7 @@ MAY_READ = {  # the tables of other folders; each folder reads its own
     "memory.conversations": "document note recollection section summary summary_source",
     "memory.documents": "passage",
     "memory.facts": "message session",
-    "memory.forgetting": "fact job message session",
+    "memory.forgetting": "answered document fact job message recollection rolling section session summary tool_call",
     "memory.lifecycle": "fact fact_source job message said session summary summary_source task",
     "memory.planner": "event",
     "memory.reports": "event fact message note said session task tool_call",

@@ -1,7 +1,7 @@
-"""The interface between forgetting and the folders that own tables.
+"""The interface between forgetting and the modules that own tables.
 
-Each declares in a module `lineage.py` what its tables hold, which rows they are made from, and how rows are erased.
-forgetting/selection.py walks through all of it and names no table itself.
+Each declares in its LINEAGE what its tables hold, which rows they are made from, and how rows are erased; those of
+conversations, documents and indexes stand in forgetting/tables.py. Nothing else of forgetting names a table.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,6 +17,7 @@ from agent_cli.values import frozen
 Ids = tuple[int, ...]
 ErasedLine = tuple[str, str, str]
 """(handle, day, words) of an erased row."""
+_KINDS = {kind.table: kind for kind in kinds.FORGETTABLE}
 
 
 @frozen
@@ -27,17 +28,12 @@ class Table:
     """
 
     name: str
-    text_columns: str = ""  # names of its columns with text of the person, models or tools
-    other_columns: str = ""  # names of its other text columns: ids, times, states, programs, models
-    derived: bool = False  # from other tables, and can be rebuilt
     owner: str = "owner"  # expression for the owner of a row; empty: rows have none
     time: str = "at"
     made_from: Mapping[str, str] = field(default_factory=dict)  # condition of its rows that go with rows of a table
     # How rows are shown and counted.
-    letter: str = ""  # of the handle
-    handle: str = "id"  # the column with the number of the handle
-    counts: Mapping[tuple[str, str], str] = field(default_factory=dict)  # plural and singular: condition
-    partial_names: tuple[str, str] | None = None  # plural and singular of shortened rows
+    part_of: str = ""  # the table whose handles its rows have
+    counts: Mapping[tuple[str, str], str] = field(default_factory=dict)  # plural, singular: condition; else by the kind
     day: str = ""  # column of the day shown, if not `time`
     line: str = ""  # columns shown
     line_condition: str = "true"  # condition of the rows shown
@@ -51,8 +47,23 @@ class Table:
     other_texts: Sequence[str] = ()  # text of models and tools, and names of files
     file_texts: Sequence[str] = ()  # text of files
     statements: Sequence[str] = ()  # texts that are copies wherever else they stand
-    summary_texts: Sequence[str] = ()  # texts whose sentences tools may have returned
     remembered: Sequence[str] = ()  # texts that no import and no model restores
+
+    @property
+    def letter(self) -> str:
+        """Of the handles of its rows; empty when they have none."""
+        kind = _KINDS.get(self.part_of or self.name)
+        return kind.letter if kind else ""
+
+    @property
+    def handle(self) -> str:
+        """The column with the number of the handle."""
+        return f"{self.part_of}_id" if self.part_of else "id"
+
+    @property
+    def counted(self) -> Mapping[tuple[str, str], str]:
+        kind = _KINDS.get(self.name)
+        return self.counts or ({(kind.shown_plural, kind.name): "true"} if kind else {})
 
     def texts(self, db: Database, columns: Iterable[str], found: Iterable[int]) -> list[str]:
         """All that these columns or queries hold of its rows."""
@@ -143,7 +154,6 @@ class Owner:
     tables: Sequence[Table]
     erase: Callable[[Database, Walk, clock.Clock], None]
     derive: Callable[[Database, Walk], None] = lambda db, walk: None
-    copies: Sequence[Copy] = ()
 
 
 def rows(db: Database, query: str, found: Iterable[int]) -> list[Row]:

@@ -17,7 +17,7 @@ from agent_cli.errors import UsageError
 from agent_cli.memory import lineage
 from agent_cli.memory.language import keywords, terms
 from agent_cli.memory.language.triples import Claim, Triple
-from agent_cli.memory.lineage import Copy, Owner, Table, Walk
+from agent_cli.memory.lineage import Owner, Table, Walk
 from agent_cli.memory.proposals import ACCEPTED, MemoryContext, Proposals, Proposed
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import graph, index
@@ -356,13 +356,8 @@ def _on_one_line(words: str) -> str:
 _TABLES = (
     Table(
         "fact",
-        text_columns="place statement subject predicate object quote source",
-        other_columns="uid owner state operation origin trust valid_from valid_to learned_at decided_at hidden_at "
-        "in_profile",
         time="learned_at",
         made_from={"session": "session_id {ids}"},
-        letter="f",
-        counts={("facts", "fact"): "true"},
         line="statement",
         mentions=f"""{lineage.mentions_topic("statement", "subject", "object", "quote")}
                      or exists (select 1 from fact_version
@@ -372,20 +367,16 @@ _TABLES = (
         statements=("statement",),
         remembered=("statement",),
     ),
-    Table("fact_source", text_columns="quote", other_columns="at"),
     Table(
         "fact_version",
-        text_columns="was",
-        other_columns="change batch actor at",
         made_from={"fact": "fact_id {ids}"},
-        letter="f",
-        handle="fact_id",
+        part_of="fact",
         stated_text="coalesce(iif(was ->> 'message_id' is null, was, json_remove(was, '$.quote')), '')",
         personal_texts=("was ->> 'statement', was ->> 'quote', was ->> 'object'",),
         statements=("was ->> 'statement'",),
         remembered=("was ->> 'statement'",),
     ),
-    Table("fact_test", text_columns="question mention", other_columns="uid owner at"),
+    Table("fact_test"),
 )
 
 
@@ -416,5 +407,4 @@ def _erase_walk(db: Database, walk: Walk, time: clock.Clock) -> None:
     erase(db, walk["fact"])
 
 
-_TESTS = Copy("tests", "test", "fact_test", lineage.joined("question", "mention"), erase_tests)
-LINEAGE = Owner(_TABLES, _erase_walk, _derive, (_TESTS,))
+LINEAGE = Owner(_TABLES, _erase_walk, _derive)

@@ -12,13 +12,11 @@ from typing import Any
 from agent_cli import clock, kinds, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import lineage, tombstones
-from agent_cli.memory.conversations import lineage as conversations
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.dates import periods
-from agent_cli.memory.documents import lineage as documents
-from agent_cli.memory.forgetting import occurrences, selection
+from agent_cli.memory.forgetting import occurrences, selection, tables
 from agent_cli.memory.forgetting.occurrences import Copies
-from agent_cli.memory.forgetting.selection import TABLES
+from agent_cli.memory.forgetting.tables import COPIES, OWNERS, SINGULAR, TABLES
 from agent_cli.memory.language.keywords import NO_KEYWORDS, KeywordMatcher, Keywords, SearchTerms
 from agent_cli.memory.lineage import ErasedLine, ErasureRequest, Walk
 from agent_cli.memory.search import index, recall_log, word_tables
@@ -83,9 +81,7 @@ class ErasurePlan:
 
     @property
     def format_counts(self) -> str:
-        return ", ".join(
-            f"{many} {name if many > 1 else selection.SINGULAR[name]}" for name, many in self.counts.items()
-        )
+        return ", ".join(f"{many} {name if many > 1 else SINGULAR[name]}" for name, many in self.counts.items())
 
     def described(self) -> dict[str, Any]:
         related = [{"id": row.handle, "day": row.day, "text": row.text, "reason": row.reason} for row in self.related]
@@ -114,18 +110,18 @@ def planned(db: Database, request: ErasureRequest, wanted: Keywords | None = Non
     keywords = _keywords(db, request) if wanted is None else wanted
     copies, terms = occurrences.find_copies(db, walk, keywords)
     counts = selection.counts(db, walk)
-    for copy in selection.COPIES:
+    for copy in COPIES:
         if many := len(copies.rows[copy.name]) + len(walk[copy.name]):
             counts[copy.name] = counts.get(copy.name, 0) + many
     if not counts:
         about = f" about {request.topic!r}" if request.topic else ""
         raise UsageError(f"nothing is remembered{about}: nothing was erased")
     lines, count = selection.lines(db, walk, _SHOWN)
-    blanked = [id for copy in selection.COPIES if copy.table == "message" for id in copies.rows[copy.name]]
+    blanked = [id for copy in COPIES if copy.table == "message" for id in copies.rows[copy.name]]
     return ErasurePlan(
         *(request, walk, copies, terms, counts, lines, count - len(lines), version),
         skills.describe_shortened(db, walk),
-        documents.files(db, walk),
+        tables.files(db, walk),
         keywords,
         _find_related(db, walk, blanked, keywords),
     )
@@ -147,7 +143,7 @@ def _keywords(db: Database, request: ErasureRequest) -> Keywords:
         return occurrences.choose_keywords(db, [request.topic])
     if "session" in request.rows or sum(map(len, request.rows.values())) > _MOST_NAMED:
         return NO_KEYWORDS
-    cut = {"message": conversations.cut_messages(db, request)}
+    cut = {"message": tables.cut_messages(db, request)}
     texts = selection.texts(db, Walk(request, dict(request.rows), dict[str, dict[int, Any]](cut)))
     # The words around what became a fact are another fact's.
     quotes = {*lineage.texts(db, ["select quote from fact where id {ids}"], request.rows.get("fact", ()))}
@@ -167,12 +163,12 @@ def erase(db: Database, plan: ErasurePlan, time: clock.Clock) -> None:
         _refuse_unfinished(db, walk)
         if db.change_counter() != version:
             copies = occurrences.find_copies(db, walk, plan.keywords)[0]
-        for copy in selection.COPIES:
+        for copy in COPIES:
             copy.erase(db, copies.rows[copy.name])
-        for table in selection.TABLES.values():
+        for table in TABLES.values():
             texts = table.texts(db, table.remembered, walk.losing_words(table.name))
             tombstones.add(db, texts, time(), walk.request.owner)
-        for owner in reversed(selection.OWNERS):  # referring rows first; rows leave the index before their text goes
+        for owner in reversed(OWNERS):  # referring rows first; rows leave the index before their text goes
             owner.erase(db, walk, time)
         index.drop_unused(db)
         _rebuild(db, walk, time)

@@ -15,7 +15,7 @@ from typing import Any
 from agent_cli import kinds
 from agent_cli.memory import lineage
 from agent_cli.memory.forgetting import selection
-from agent_cli.memory.forgetting.selection import COPIES, SINGULAR, TABLES
+from agent_cli.memory.forgetting.tables import COPIES, SINGULAR, TABLES, columns_with_words, text_columns
 from agent_cli.memory.language import keywords
 from agent_cli.memory.language.keywords import (
     MIN_LINE,
@@ -181,9 +181,9 @@ def _repeating(
 def found_in_rows(db: Database, wanted: Iterable[str]) -> set[str]:
     """Those of these folded texts that any canonical row or the schema contains, also within words."""
     left, found = set(wanted), set[str]()
-    for table in TABLES.values():
-        columns = f"{table.text_columns} {table.other_columns}".split()
-        for page in _pages(db, table.name, _joined(columns)) if left and not table.derived else ():
+    for name in TABLES:
+        columns = text_columns(db, name)
+        for page in _pages(db, name, _joined(columns)) if left and columns else ():
             text = "\n".join(words for _, words in page).casefold()
             found |= {piece for piece in left if piece in text}
             left -= found
@@ -229,8 +229,8 @@ def found_in(wanted: KeywordMatcher, text: str) -> frozenset[str]:
 def rows_with(db: Database, wanted: KeywordMatcher, *, stated: bool = False) -> Iterator[RowWithWords]:
     """All rows whose text has wanted words. `stated`: only what somebody said, noted or learned, not copies of it."""
     for table in TABLES.values():
-        columns = table.text_columns.split()
-        if table.derived or not (table.stated_text if stated else columns):
+        columns = columns_with_words(db, table.name)
+        if not (table.stated_text if stated else columns):
             continue
         text = table.stated_text if stated else _joined([name for name in columns if name != _PLACE])
         place = _PLACE if _PLACE in columns and not stated else "''"
@@ -275,7 +275,7 @@ def _label(row: RowWithWords) -> str:
         return f"the title or the opening of {row.handle}"
     if row.handle:
         return f"a {kinds.BY_LETTER[row.handle[0]].name} of another caller"
-    counted = next((singular for _, singular in TABLES[row.table].counts), "")
+    counted = next((singular for _, singular in TABLES[row.table].counted), "")
     return _LABELS.get(row.table) or f"a {counted or SINGULAR.get(row.table, row.table)}"
 
 

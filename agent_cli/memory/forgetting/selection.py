@@ -8,65 +8,18 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from importlib import import_module
 from pathlib import Path
 
 from agent_cli import kinds, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import lineage
-from agent_cli.memory.conversations import lineage as conversations
-from agent_cli.memory.documents import lineage as documents
-from agent_cli.memory.facts import facts
-from agent_cli.memory.lineage import Copy, ErasedLine, ErasureRequest, Owner, Table, Walk
+from agent_cli.memory.forgetting.tables import OWNERS, SHORTENED, TABLES
+from agent_cli.memory.lineage import ErasedLine, ErasureRequest, Table, Walk
 from agent_cli.memory.search import index, recall
-from agent_cli.memory.search import lineage as search
 from agent_cli.memory.search.candidates import Filter
-from agent_cli.memory.skills import skills
-from agent_cli.memory.summaries import lineage as summaries
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
-
-# Rows derive from rows of earlier owners, so that one pass reaches all. They are erased in the opposite order,
-# referring rows first.
-_FOLDERS = (
-    *(conversations.MESSAGES, documents.DOCUMENTS, facts.LINEAGE, skills.LINEAGE, summaries.SUMMARIES),
-    conversations.SESSION_ROWS,
-)
-_OWNED_TABLES = {table.name for owner in (*_FOLDERS, search.INDEXES) for table in owner.tables}
-# The owner of any other kind is the module that writes its table.
-_MODULES = dict.fromkeys(kind.module for kind in kinds.KINDS if kind.owned and kind.table not in _OWNED_TABLES)
-OWNERS: tuple[Owner, ...] = (*_FOLDERS, *(import_module(name).LINEAGE for name in _MODULES), search.INDEXES)
-
-_STORE_TABLES = (  # tables of the store, which no folder of memory owns
-    Table(
-        "job",
-        text_columns="error",
-        other_columns="uid kind subject state due_at lease_until holder at finished_at",
-        owner="",
-    ),
-    Table("event", other_columns="uid kind actor subject hash at terminal link"),
-    Table("meta", other_columns="key value"),
-    Table("migration", other_columns="name at"),
-    Table("forgotten", other_columns="hash at"),
-)
-
-TABLES: dict[str, Table] = {table.name: table for owner in OWNERS for table in owner.tables} | {
-    table.name: table for table in _STORE_TABLES
-}
-
-_COPIES = {copy.name: copy for owner in OWNERS for copy in owner.copies} | {
-    "errors of jobs": Copy("errors of jobs", "error of a job", "job", "error", jobs.blank_errors)
-}
-_COUNTED = (  # in this order
-    *("prompts", "tests", "titles", "errors of jobs", "quotations elsewhere", "calls elsewhere"),
-    *("errors of schedules", "openings", "jottings", "recollections"),
-)
-COPIES: tuple[Copy, ...] = tuple(_COPIES[name] for name in dict.fromkeys([*_COUNTED, *_COPIES]))
-
-SINGULAR: dict[str, str] = {copy.name: copy.singular for copy in COPIES}  # of each name under which rows are counted
-for _table in TABLES.values():
-    SINGULAR |= dict([*_table.counts, *([_table.partial_names] if _table.partial_names else [])])
 
 
 def are_handles(words: Iterable[str]) -> bool:
@@ -77,9 +30,6 @@ def are_handles(words: Iterable[str]) -> bool:
 def in_order(first: str) -> list[Table]:
     """All tables, those in `first` (names with spaces) before the others."""
     return [TABLES[name] for name in dict.fromkeys([*first.split(), *TABLES])]
-
-
-_PARTIAL = ("summary", "skill")  # tables whose rows may lose only the parts about the topic
 
 
 def select_by_topic(
@@ -102,7 +52,7 @@ def select_by_topic(
     for kind, id in recall.all_with_words(db, topic, Filter(owner, since=first, until=last)):
         found[kind].add(id)
     selected = {name: tuple(sorted(ids)) for name, ids in found.items() if ids}
-    mentioned = {name: selected.pop(name, ()) for name in _PARTIAL} if topic else {}
+    mentioned = {name: selected.pop(name, ()) for name in ("summary", "skill")} if topic else {}
     return ErasureRequest(selected, mentioned, owner, topic)
 
 
@@ -189,9 +139,9 @@ def lines(db: Database, found: Walk, limit: int) -> tuple[list[ErasedLine], int]
 def counts(db: Database, found: Walk) -> dict[str, int]:
     counted: dict[str, int] = {}
     for table in in_order(_ORDER):
-        counted |= {name: _count(db, found, table, condition) for (name, _), condition in table.counts.items()}
-        if table.partial_names:
-            counted[table.partial_names[0]] = len(found.staying(table.name))
+        counted |= {name: _count(db, found, table, condition) for (name, _), condition in table.counted.items()}
+        if table.name in SHORTENED:
+            counted[f"{next(iter(table.counted))[0]} in part"] = len(found.staying(table.name))
     return {name: many for name, many in counted.items() if many}
 
 
@@ -206,12 +156,12 @@ def texts(db: Database, found: Walk) -> Texts:
 
     cut = [sentence for message in found.partial.get("message", {}).values() for sentence in message.removed.values()]
     removed = [words for sentences in found.removed_texts.values() for words in sentences]
-    repeated = [sentence for words in of(lambda table: table.summary_texts) for sentence in text.sentences(words)]
-    repeated += [words for name, texts in found.removed_texts.items() if TABLES[name].summary_texts for words in texts]
+    summaries = TABLES["summary"].texts(db, ["text"], found["summary"])
+    sentences = [sentence for words in summaries for sentence in text.sentences(words)]
     return Texts(
         of(lambda table: table.personal_texts) + cut,
         of(lambda table: table.other_texts) + removed,
         of(lambda table: table.file_texts),
         of(lambda table: table.statements),
-        repeated,
+        sentences + found.removed_texts.get("summary", []),
     )

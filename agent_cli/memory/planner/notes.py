@@ -151,10 +151,6 @@ LINEAGE = Owner(
     [
         Table(
             "note",
-            text_columns="place title text",
-            other_columns="uid owner origin at changed_at hidden_at",
-            letter="n",
-            counts={("notes", "note"): "true"},
             line="iif(title = '', text, title)",
             mentions=lineage.mentions_topic("title", "text"),
             stated_text=lineage.joined("title", "text"),

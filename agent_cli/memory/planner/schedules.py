@@ -18,7 +18,7 @@ from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import lineage
 from agent_cli.memory.dates import moments
-from agent_cli.memory.lineage import Copy, Owner, Table, Walk
+from agent_cli.memory.lineage import Owner, Table, Walk
 from agent_cli.memory.planner import rows
 from agent_cli.memory.scope import Scope
 from agent_cli.store import events, holder, ids, meta
@@ -318,7 +318,7 @@ def _erase(db: Database, walk: Walk, time: clock.Clock) -> None:
     rows.detach(db, "schedule", "last_session", walk["session"])
 
 
-def _blank_errors(db: Database, found: Sequence[int]) -> None:
+def blank_errors(db: Database, found: Sequence[int]) -> None:
     db.execute("update schedule set error = '' where id in (select value from json_each(?))", (found,))
 
 
@@ -326,11 +326,6 @@ LINEAGE = Owner(
     [
         Table(
             "schedule",
-            text_columns="place prompt skill target_path error",
-            other_columns="uid owner cron zone model target next_at running_since holder last_at paused_at at "
-            "hidden_at",
-            letter="c",
-            counts={("schedules", "schedule"): "true"},
             line="cron || '  ' || iif(skill = '', prompt, skill)",
             mentions=lineage.mentions_topic("prompt", "skill", "target_path"),
             stated_text=lineage.joined("prompt", "skill", "target_path"),
@@ -342,5 +337,4 @@ LINEAGE = Owner(
         )
     ],
     _erase,
-    copies=[Copy("errors of schedules", "error of a schedule", "schedule", "error", _blank_errors)],
 )

@@ -339,11 +339,6 @@ LINEAGE = Owner(
     [
         Table(
             "task",
-            text_columns="place text told",
-            other_columns="uid owner origin due_at zone repeats starts state snoozed_to reminded_at done_at at "
-            "changed_at hidden_at",
-            letter="t",
-            counts={("tasks", "task"): "true"},
             line="text",
             mentions=lineage.mentions_topic("text", "told"),
             stated_text=lineage.joined("text", "told"),

@@ -479,11 +479,6 @@ _WAS = ("(was ->> 'name')", "(was ->> 'description')", "(was ->> 'text')", _WAS_
 _TABLES = (
     Table(
         "skill",
-        text_columns="name description text files",
-        other_columns="uid owner state origin trust at changed_at decided_at hidden_at",
-        letter="k",
-        counts={("skills", "skill"): "true"},
-        partial_names=("skills in part", "skill in part"),
         day="changed_at",
         line="name || ': ' || description",
         mentions=f"""{lineage.mentions_topic(*_WORDS)}
@@ -496,10 +491,7 @@ _TABLES = (
     ),
     Table(
         "skill_version",
-        text_columns="was",
-        other_columns="change batch actor at",
-        letter="k",
-        handle="skill_id",
+        part_of="skill",
         stated_text=f"coalesce({lineage.joined(*_WAS)}, '')",
         other_texts=(", ".join(_WAS),),
         remembered=("was ->> 'text'",),

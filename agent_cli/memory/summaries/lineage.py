@@ -23,19 +23,12 @@ _LITTLE = 100  # characters of each session: only their ids are used
 _TABLES = (
     Table(
         "summary",
-        text_columns="place text details",
-        other_columns="uid owner grain period method model last_at at hidden_at",
-        letter="y",
-        counts={("summaries", "summary"): "true"},
-        partial_names=("summaries in part", "summary in part"),
         line="iif(period = '', '', period || ': ') || text",
         mentions=lineage.mentions_topic("text", "details"),
         dated=False,  # it is erased with its messages
         stated_text=lineage.joined("text", "details"),
         other_texts=("text, details",),
-        summary_texts=("text",),
     ),
-    Table("summary_source", other_columns="kind"),
 )
 
 

@@ -14,15 +14,15 @@ from agent_cli.llm.offline import Reply, ScriptedModel
 from agent_cli.memory import lineage, tombstones
 from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.facts import adoption, fact_files, facts
-from agent_cli.memory.forgetting import erasure_receipt, forget, selection
-from agent_cli.memory.forgetting.selection import OWNERS, TABLES
+from agent_cli.memory.forgetting import erasure_receipt, forget, selection, tables
+from agent_cli.memory.forgetting.tables import OWNERS, TABLES
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index, word_tables
 from agent_cli.memory.summaries import summaries
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Part
-from agent_cli.store import events, jobs, meta, schema
+from agent_cli.store import events, jobs, meta
 from agent_cli.store.db import Database
 from agent_cli.tools.tool import ToolContext
 from tests import forgetting
@@ -89,11 +89,11 @@ def test_a_secret_in_every_table_leaves_no_trace(file, secret, tmp_path):
 
 
 def unsaid(db, secret):
-    """The columns that hold words, and of which none holds the secret."""
+    """The columns that hold words, and of which none holds the secret: a new one is put to the test by being there."""
     return [
         f"{table}.{name}"
-        for table, has in TABLES.items()
-        for name in ("" if has.derived else has.text_columns).split()
+        for table in TABLES
+        for name in tables.columns_with_words(db, table)
         if name not in UNTOLD.get(table, "").split()
         and not db.value(f"select 1 from {table} where instr(fold(coalesce({name}, '')), ?)", (secret.casefold(),))
     ]
@@ -307,21 +307,6 @@ def test_a_session_that_is_open_stays_without_a_word(db, session):
     erase(db, f"s{session}")
     assert db.rows("select id, title, opening from session") == [(session, "", None)]
     assert log.add_user_message(db, session, HERE, [Part("and on", "typed")], NOON)
-
-
-def test_every_column_that_holds_text_is_in_one_of_the_two_lists(db):
-    """A new table or column: the lineage.py of its folder says whether it holds words, and what becomes of its rows."""
-    told = {
-        (table, name) for table, has in TABLES.items() for name in f"{has.text_columns} {has.other_columns}".split()
-    }
-    twice = [
-        (table, name)
-        for table, has in TABLES.items()
-        for name in {*has.text_columns.split()} & {*has.other_columns.split()}
-    ]
-    columns = "select t.name, c.name from sqlite_schema t, pragma_table_xinfo(t.name) c where t.type = 'table'"
-    there = {*db.rows(f"{columns} and c.type = 'TEXT' and t.sql not like 'create virtual%'")}
-    assert (told, twice) == ({each for each in there if each[0] in schema.TABLES}, [])
 
 
 def test_an_index_holds_nothing_of_it_whatever_was_written_before(file):
