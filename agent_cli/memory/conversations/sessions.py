@@ -17,6 +17,7 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 _OPENING_MESSAGES, _LONGEST_OPENING = 5, 600  # messages that a title is made of, and characters of each
+_LONGEST_NAME = 60  # characters
 ONE_SHOTS = ("ask", "trial", "schedule")  # kinds that end with their answer, and are never carried over
 _PATIENCE = timedelta(minutes=5)  # for a question without an answer: its turn may have failed
 _COLUMNS = "id, owner, place, kind, title, started_at, utc_offset, last_at, closed_at, hidden_at, opening, profile"
@@ -235,12 +236,9 @@ def all_of(db: Database, owner: str) -> list[Session]:
 
 
 def name(db: Database, session: Session) -> str:
-    """Its title, else the topic of a model's summary, else of its first messages without files, else its summary."""
+    """Its title, else what its first messages say beside small talk and files, else its summary."""
     if session.title:
         return session.title
-    summary, method = db.row("select text, method from summary where session_id = ?", (session.id,)) or ("", "")
-    if method == "model" and (about := statements.topic_of_summary(summary)):
-        return about
     rows = db.rows(  # what was typed of each, else what is from no file
         """with asked as (
               select id, text, parts, exists (select 1 from json_each(parts) where value ->> 0 = 'typed') typed
@@ -251,8 +249,10 @@ def name(db: Database, session: Session) -> str:
            where iif(a.typed, p.value ->> 0 = 'typed', p.value ->> 0 <> 'file') order by a.id, p.key""",
         (_LONGEST_OPENING, session.id, _OPENING_MESSAGES),
     )
-    topic = statements.topic_of_messages(words for (words,) in rows)
-    return topic or text.first_words(summary, statements.LONGEST_TOPIC)
+    said = [words for (words,) in rows if words]
+    said = said or [db.value("select text from summary where session_id = ?", (session.id,)) or ""]
+    telling = (words for words in said if not statements.is_small_talk(words))
+    return text.first_words(next(telling, said[0]), _LONGEST_NAME)
 
 
 def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> list[dict[str, Any]]:

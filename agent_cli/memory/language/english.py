@@ -303,22 +303,6 @@ SMALL_TALK = r"""hello|hi|hii+|hey+|hiya|howdy|yo|good (?:morning|afternoon|even
     |thanks? (?:you )?for (?:telling|letting|reminding) me(?: know)?|thanks? (?:you )?for (?:sharing
     |the (?:info(?:rmation)?|update|reminder))|(?:i'll|i will|i've|i have) (?:remember(?:ed)?|not(?:e|ed)|keep
     |kept) (?:that|this|it)(?: in mind)?|i(?:'ll| will) make a note(?: of (?:that|this|it))?"""
-# Phrases without signs of regular expressions: they are compared before the first prompt, and not compiled.
-GREETING = r"""hello there|hello|hi there|hi|hey there|hey|good morning|good afternoon|good evening|thank you|thanks
-    |please"""
-_CAN_YOU = ("can you", "could you", "would you", "will you")
-_HELP = ("please help me with", "please", "help me with", "help me", "tell me about", "tell me", "show me", "explain")
-ASKING_FOR_HELP = (
-    "|".join(f"{can} {help}" for can in _CAN_YOU for help in _HELP)
-    + "|help me with|tell me about|explain to me|let's talk about|i have a question about|i want to know|i need to know"
-    "|i would like to know|i'd like to know|i need help with"
-)
-_SUBJECTS = ("the user", "the person", "user", "you", "they", "the conversation", "the session")
-_TALKED = r"""asked about|asked for|asked how to|asked whether|asked if|asked|wanted to know about|wanted to know
-    |wanted|wanted help with|talked about|spoke about|discussed|inquired about|requested|planned|was about|is about
-    |covered"""
-SUMMARY_OPENING = "|".join(f"{who} {did}" for who in _SUBJECTS for did in _TALKED.split("|"))
-SUMMARY_REPLY = ", and the assistant| and the assistant|, and you| and was told"
 # Of what is no fact: a question, or an instruction to the assistant.
 QUESTION_START = r"who|what|when|where|why|how|which|do|does|did|is|are|was|were|can|could|should|would|will"
 INSTRUCTION = r"""please|always|never|from now on|ignore|disregard|forget|remember|answer|respond|reply|act|pretend

@@ -266,18 +266,6 @@ SMALL_TALK = r"""hallo|hi|hey|servus|moin|grüß (?:dich|gott|euch)|grüezi|tach
     |doch|du|gern geschehen|was kann ich (?:für (?:dich|sie) )?tun|das war hilfreich|freut mich|wie läuft(?:'s|s| es)
     |wie kann ich (?:dir|ihnen) (?:heute )?helfen|notiert|gut zu wissen|danke für (?:die info(?:rmation)?|den hinweis)
     |(?:das )?merke? ich mir|ich merke? (?:mir das|es mir)|(?:das )?habe? ich (?:mir )?(?:notiert|gemerkt)"""
-GREETING = "hallo|guten morgen|guten tag|guten abend|grüß gott|grüß dich|servus|moin|danke|bitte"
-_CAN_YOU = ("kannst du mir", "könntest du mir", "würdest du mir")
-_HELP = ("bitte", "helfen mit", "helfen bei", "bei", "mit", "sagen", "erklären", "zeigen")
-ASKING_FOR_HELP = (
-    "|".join(f"{can} {help}" for can in _CAN_YOU for help in _HELP)
-    + "|erkläre mir|erklär mir|zeig mir|erzähl mir von|hilf mir bei|hilf mir mit|ich möchte wissen|ich will wissen"
-    "|ich habe eine frage zu"
-)
-_SUBJECTS = ("der nutzer", "die person", "der benutzer", "das gespräch", "die unterhaltung")
-_TALKED = "fragte nach|fragte|wollte wissen|sprach über|bat um|handelte von|plante"
-SUMMARY_OPENING = "|".join(f"{who} {did}" for who in _SUBJECTS for did in _TALKED.split("|"))
-SUMMARY_REPLY = ", und der assistent| und der assistent"
 QUESTION_START = r"wer|was|wann|wo|warum|wie|welche[rs]?|ist|sind|hat|kann|soll"
 INSTRUCTION = r"""bitte|immer|nie|niemals|ab jetzt|von nun an|du|sie sollen|dein\w*|ignoriere?|vergiss|antworte|merke?
     |der assistent|das modell|die ki"""

@@ -23,7 +23,6 @@ _MAX_QUESTION_WORDS = 20  # a longer question mostly tells something too
 _LONGEST_QUESTION = 200  # characters
 _MAX_EMPTY_REPLY = 400  # characters
 _LONGEST_CLAUSE = 600  # characters of one that is rewritten
-LONGEST_TOPIC = 60  # characters
 
 _STATEMENT, _WISH, _ABOUT_PEOPLE, _EVERYDAY = (
     languages.pattern(f"<{name}>") for name in ("STATEMENT_CLAUSE", "WISH", "ABOUT_PEOPLE", "EVERYDAY")
@@ -281,42 +280,6 @@ def emptiness(message: str, role: str, wanted: Collection[str] = ()) -> str:
         return ""
     stated = stated_beside(message)
     return "" if stated is None or any(terms.contains_similar(word, stated) for word in wanted) else "question"
-
-
-def topic_of_messages(messages: Iterable[str]) -> str:
-    """What the first that does more than greet asks, without greeting and request; else the first; else empty. It is
-    asked for before the first prompt: phrases are compared, and no pattern is compiled."""
-    flat = [" ".join(each.split()) for each in messages]
-    for words in flat:
-        asked = _without(_without(_without(words, "GREETING"), "ASKING_FOR_HELP"), "GREETING")
-        if asked == words or " " in asked:  # "hello again" only greets
-            return text.first_words(words if asked == words else _first_sentence(asked), LONGEST_TOPIC)
-    return text.first_words(next(iter(flat), ""), LONGEST_TOPIC)
-
-
-def topic_of_summary(summary: str) -> str:
-    """What its first sentence says was asked or talked about; empty where it does not begin so."""
-    words = " ".join(summary.split())
-    rest = _without(words, "SUMMARY_OPENING")
-    topic = _first_sentence(rest, *languages.phrases("SUMMARY_REPLY"), ";", ":")
-    return "" if rest == words else text.first_words(topic, LONGEST_TOPIC)
-
-
-def _first_sentence(words: str, *ends: str) -> str:
-    """The words before the first of these ends or the end of a sentence, with a capital letter."""
-    found = [at for end in (". ", "? ", "! ", *ends) if (at := words.find(end)) >= 0]
-    return text.capitalised(words[: min(found, default=len(words))].rstrip(".!, "))
-
-
-def _without(words: str, name: str) -> str:
-    """The words behind the phrases of this name with which they begin."""
-
-    def opens(phrase: str) -> bool:
-        return words[: len(phrase)].casefold() == phrase and not words[len(phrase) :][:1].isalnum()
-
-    while phrase := next(filter(opens, languages.phrases(name)), ""):
-        words = words[len(phrase) :].lstrip(" ,.!:–-")
-    return words
 
 
 def claim(reply: str) -> str:
