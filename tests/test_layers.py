@@ -56,7 +56,7 @@ LIBRARIES = {
     "cli": "prompt_toolkit typer",
     "config": "platformdirs tomlkit",
     "llm": "httptools httpx ollama safetensors tokenizers wordllama xllamacpp",
-    "memory.dates": "dateparser dateutil tzlocal",
+    "memory.dates": "dateutil tzlocal",
     "memory.documents": "pypdf",
     "memory.language": "stdnum",
     "memory.lifecycle": "dateutil",

@@ -7,7 +7,6 @@ nine o'clock, and a past date is refused. Commands show the parsed time in full,
 """
 
 import re
-import warnings
 from calendar import monthrange
 from collections.abc import Mapping
 from contextlib import suppress
@@ -24,7 +23,7 @@ from agent_cli.memory.language import date_phrases, languages
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
-_MAX_LENGTH = 200  # characters: dateparser takes minutes over longer ones
+_MAX_LENGTH = 200  # characters
 _MAX_SENTENCE = 2000  # characters of a task with its words for time
 MORNING = time(9)  # for a day without a time
 _NOON = 12
@@ -90,14 +89,14 @@ def parse(words: str, now: datetime, zone: str) -> DueTime | None:
         if found.matches and _FILLER.fullmatch(found.cut_from(phrase)):
             return replace(_due_time(found, now, zone), words=words)
     tz = moments.get_zone(zone, now)
-    today = moments.to_wall(now, tz)
-    if (wall := _dateparser(words, today, tz)) is None:
+    try:  # as programs write it, with an offset
+        moment = datetime.fromisoformat(words.upper())
+        return DueTime(_future(moments.to_wall(moment, tz) if moment.tzinfo else moment, tz, now), words, zone)
+    except (ValueError, OverflowError) as error:
         raise UsageError(
             f"{text.one_line(words, 60)!r} cannot be understood as a time: write it like “friday 3pm”, “in two hours”"
             ", “24.12. 18:00” or “every monday 9:00”"
-        )
-    wall = datetime.combine(wall, MORNING) if wall.time() == today.time() else wall
-    return DueTime(_future(wall, tz, now), words, zone)
+        ) from error
 
 
 def parse_moment(words: str, now: datetime, zone: str) -> datetime:
@@ -259,20 +258,6 @@ def _day_of_month(day: int, today: datetime) -> datetime:
     raise UsageError(f"no month has a day {day}: name one from 1 to 31")
 
 
-def _dateparser(words: str, base: datetime, tz: tzinfo) -> datetime | None:
-    """The local time that dateparser understands, relative to `base`; a past day of this year is next year's."""
-    import dateparser  # 200 ms
-
-    settings = {"DATE_ORDER": "DMY", "PREFER_DATES_FROM": "future", "TIMEZONE": "UTC", "RELATIVE_BASE": base}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns about days without a year
-        try:
-            found = dateparser.parse(words, languages=["en", "de"], settings=settings)
-        except (ValueError, OverflowError):
-            return None
-    return moments.to_wall(found, tz) if found and found.tzinfo else found  # with words for a zone it has one
-
-
 def _future(wall: datetime, rules: tzinfo, now: datetime) -> datetime:
     """The moment of a local time. Raises UsageError when it is past."""
     due = moments.from_wall(wall, rules)
@@ -301,10 +286,11 @@ def _patterns() -> dict[str, Pattern]:
     )
     points = rf"(?:{'|'.join(_SPOKEN)}) (?:\d{{1,2}}|{hours})\b|{clock}|{'|'.join(_POINT_HOURS)}"
     on, the, year = r"(?:<ON_DATE> )?(?:<ARTICLE_OF_DATE>)?", r"(?:<ARTICLE_OF_DATE>)?", r"(?:,? (?P<year>\d{4}))?"
+    dated = rf"{on}(?:(?:{day}|{short})\.?,? {the})?"  # "Friday 27 Nov"
     days = (
-        rf"{on}(?P<words>(?P<iso>\d{{4}}-\d\d?-\d\d?))(?:T(?=\d))?",
-        rf"{on}(?P<words>(?P<numbers>\d{{1,2}}\.\s?\d{{1,2}}\.(?:\s?\d{{4}})?|\d{{1,2}}/\d{{1,2}}(?:/\d{{4}})?))",
-        rf"{on}(?P<words>{_DATE} {_OF_MONTH}(?P<month>{month}){year}|(?P<month>{month}) {_DATE}{year})",
+        rf"{dated}(?P<words>(?P<iso>\d{{4}}-\d\d?-\d\d?))(?:T(?=\d))?",
+        rf"{dated}(?P<words>(?P<numbers>\d{{1,2}}\.\s?\d{{1,2}}\.(?:\s?\d{{4}})?|\d{{1,2}}/\d{{1,2}}(?:/\d{{4}})?))",
+        rf"{dated}(?P<words>{_DATE} {_OF_MONTH}(?P<month>{month}){year}|(?P<month>{month}) {_DATE}{year})",
         rf"<DUE_ON> {the}(?P<only>\d{{1,2}})<NTH_ENDING>(?: <OF_THIS_MONTH>)?(?!\.?\d|\s*[a-zäöü]+\s+\d{{4}})",
         r"(?P<after><DAY_AFTER_TOMORROW>)|(?P<today><TODAY>)|(?P<tomorrow><TOMORROW>)|(?P<past><PAST_TIME>)",
         rf"{on}(?:<COMING> )?(?P<day>{day})(?: (?P<week><NEXT_WEEK>))?",
@@ -315,7 +301,7 @@ def _patterns() -> dict[str, Pattern]:
     patterns = {
         "repetition": _repeating(),
         "duration": rf"(?<![\w-])in (?:<ABOUT>)?(?P<amount>{amount})\s*(?P<unit>{unit})"
-        rf"(?: <AND> (?:(?P<half>a half)|(?P<further>{amount})\s*(?P<smaller>{unit})))?(?![\w-])"
+        rf"(?: <AND> (?P<half>a half)|(?: <AND> |\s*)(?P<further>{amount})\s*(?P<smaller>{unit}))?(?![\w-])"
         rf"|(?<![\w-])(?P<amount>{amount})\s*(?P<unit>{unit}) <FROM_NOW>\b",
         "named_day": rf"(?<![\w-])(?=\w)(?:{'|'.join(days)})(?:(?<=\dT)|(?!['’]|[\w-]))",
         "part": rf"(?<![\w-])(?:<IN_PART> )?(?P<part>{'|'.join(_PART_HOURS)})s?(?![\w'’-])",

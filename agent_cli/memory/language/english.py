@@ -127,7 +127,7 @@ EVERYDAY = r"""(?:liv|mov|us|mak|tak|giv|com|hav|lov|lik|writ|driv|clos|chang|in
 # Dates: the names in the order of the calendar, and the words around a date that say how it counts.
 MONTHS = "january february march april may june july august september october november december"
 DAYS, SHORT_DAYS = "monday tuesday wednesday thursday friday saturday sunday", "mon tues? wed thu(?:rs?)? fri sat sun"
-TIME_UNITS = "seconds?|secs? minutes?|mins? hours?|hrs?|h days? weeks? months? years?"
+TIME_UNITS = "seconds?|secs? minutes?|mins?|m hours?|hrs?|h days? weeks? months? years?"
 HOW_OFTEN, NTH = "hourly daily weekly monthly yearly|annually", "first|1st second|2nd third|3rd fourth|4th last"
 _TO_TWELVE = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 NUMBERS = {"twenty": 20, **{word: number for number, word in enumerate(_TO_TWELVE, 1)}}
