@@ -19,7 +19,7 @@ from tests.conftest import CHAT, place
 from tests.ollama_server import script
 from tests.ollama_server.server import OllamaServer
 
-FREE = ServerLimits(rate=1e6, burst=1_000_000)
+LIMITS = ServerLimits()
 
 
 def opened(folder: Path, server: OllamaServer | None = None, **settings: str) -> App:
@@ -70,7 +70,7 @@ class Served:
 
 
 @contextmanager
-def served(app: App, limits: ServerLimits = FREE, *, jobs: bool = False):
+def served(app: App, limits: ServerLimits = LIMITS, *, jobs: bool = False):
     """A server that runs while the block does; then it is ended in order, and the file closed."""
     house = ServerState(app, limits, jobs=jobs)
     with TestClient(http.guarded(house), base_url="http://localhost", raise_server_exceptions=True) as client:
@@ -120,7 +120,7 @@ def events(response: httpx.Response) -> list[dict]:
 
 
 @contextmanager
-def listening(app: App, limits: ServerLimits = FREE, *, jobs: bool = False):
+def listening(app: App, limits: ServerLimits = LIMITS, *, jobs: bool = False):
     """A server that listens on a port of this machine, on a thread; gives its address and what `served` gives."""
     house = ServerState(app, limits, jobs=jobs)
     settings = uvicorn.Config(

@@ -7,18 +7,16 @@ database, so a score would reveal something about the memories of others.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from queue import SimpleQueue
 from typing import Any
 
 from agent_cli.agent.policy import Approve
 from agent_cli.llm.model import Cancel
-from agent_cli.memory.conversations import log
 from agent_cli.memory.reports import records
 from agent_cli.memory.search import recall_log
 from agent_cli.messages import Message, ToolCall, ToolResult
 from agent_cli.store import ids
-from agent_cli.store.db import Database
 from agent_cli.text import clean, clean_value
 from agent_cli.tools.tool import ToolContext
 from agent_cli.values import frozen
@@ -136,8 +134,6 @@ class Runner:
 
 
 JsonObject = dict[str, Any]
-Lines = Mapping[str, list[str]]
-"""Notices and receipts: what the program says beside an answer."""
 
 
 class Transcript:
@@ -166,12 +162,17 @@ class Transcript:
 
     @property
     def used(self) -> list[JsonObject]:
-        return _used(self._context.db, self._message, scores=self._scores) if self.question else []
+        recalled = recall_log.recalled_for(self._context.db, self._message) if self.question else []
+        return [
+            {"kind": each.kind, "id": each.handle, **({"score": round(each.score, 4)} if self._scores else {})}
+            for each in recalled
+        ]
 
     @property
     def usage(self) -> dict[str, int]:
         """The tokens of all requests of the turn."""
-        return _usage(self._context.db, self._context.session, self._message)
+        read = records.tokens_of_turn(self._context.db, self._context.session, self._message) if self.question else None
+        return dict(zip(("tokens_in", "tokens_out"), read or (0, 0), strict=True))
 
     @property
     def _message(self) -> int:
@@ -184,14 +185,11 @@ class Transcript:
             return {"session": None, "turn": None}
         return {"session": ids.handle("session", self._context.session), "turn": self.question or None}
 
-    @property
-    def lines(self) -> Lines:
-        return {"notices": self.notices, "receipts": self.receipts}
-
     def as_object(self, finish: str) -> JsonObject:
         """The single object at the end of the turn."""
         whole = {"schema": 1, "answer": self.clean_answer, "model": self.model, **self._position}
-        return whole | {"used": self._recalled or [], "usage": self.usage, "finish": finish, **self.lines}
+        lines = {"notices": self.notices, "receipts": self.receipts}
+        return whole | {"used": self._recalled or [], "usage": self.usage, "finish": finish, **lines}
 
     def take(self, event: Event) -> list[JsonObject]:
         """Add the next event; returns its objects for programs. The recalled memories come before the model's first."""
@@ -229,43 +227,6 @@ class Transcript:
                     objects += self.take(Noticed(f"the turn was ended: {reason}"))
                 objects.append({"type": "end", **self.as_object(finish)})
         return objects
-
-
-def of_logged_turn(db: Database, session: int, last: int, lines: Lines, *, scores: bool) -> JsonObject | None:
-    """The object of the turn that ended with message `last`, from the log, which has none of the program's lines.
-
-    None when the turn was taken back or erased.
-    """
-    entries = log.history(db, session, before=last + 1)
-    start = max((n for n, entry in enumerate(entries) if entry.message.role == "user"), default=None)
-    if start is None:
-        return None
-    asked, replies = entries[start], [each for each in entries[start:] if each.message.role == "assistant"]
-    return {
-        "schema": 1,
-        "answer": _joined(clean(each.message.text) for each in replies),
-        "model": replies[-1].usage.model if replies else "",
-        "session": ids.handle("session", session),
-        "turn": asked.handle,
-        "used": _used(db, asked.id, scores=scores),
-        "usage": _usage(db, session, asked.id),
-        "finish": (replies[-1].finish if replies else None) or "stop",
-        "notices": [],
-        "receipts": [],
-        **lines,
-    }
-
-
-def _used(db: Database, question: int, *, scores: bool) -> list[JsonObject]:
-    return [
-        {"kind": each.kind, "id": each.handle, **({"score": round(each.score, 4)} if scores else {})}
-        for each in recall_log.recalled_for(db, question)
-    ]
-
-
-def _usage(db: Database, session: int, question: int) -> dict[str, int]:
-    tokens_in, tokens_out = records.tokens_of_turn(db, session, question) if question else (0, 0)
-    return {"tokens_in": tokens_in, "tokens_out": tokens_out}
 
 
 def _joined(replies: Iterable[str]) -> str:

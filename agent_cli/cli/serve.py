@@ -34,7 +34,6 @@ def serve(
     grace: float = option(
         "--grace", "Seconds that running turns have left when the server stops.", 10, min=0, max=10_000_000
     ),
-    rate: float = option("--rate", "Requests a second that one caller may send.", 10, min=0.01),
 ) -> None:
     """Serve the assistant to other programs, on this machine alone unless told otherwise."""
     if context.invoked_subcommand:
@@ -52,9 +51,7 @@ def serve(
         invocation.note("no program may connect yet: `agent serve callers add NAME` adds one")
     if insecure_bind:
         invocation.note("other machines may reach this server, and what is said goes over the network unencrypted")
-    limits = ServerLimits(
-        turns=turns, turn_seconds=seconds, rate=rate, burst=max(1, round(10 * rate)), grace_seconds=grace
-    )
+    limits = ServerLimits(turns=turns, turn_seconds=seconds, grace_seconds=grace)
     with reminders.shown_meanwhile(app_, invocation.note, quiet=invocation.quiet):
         code = http.serve(
             app_,

@@ -14,7 +14,6 @@ import json
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header
@@ -22,17 +21,15 @@ from pydantic import BaseModel, Field, field_validator
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from agent_cli.agent.events import JsonObject, Lines
+from agent_cli.agent.events import JsonObject
 from agent_cli.app.app import App
-from agent_cli.clock import Clock
 from agent_cli.memory.conversations import callers, log, sessions
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.messages import Part, Role, encode_parts, join_parts
 from agent_cli.serve import responses, turns
-from agent_cli.serve.chat import resume_session
 from agent_cli.serve.responses import EventStream, Refused
 from agent_cli.serve.state import ServerState, Turn
-from agent_cli.serve.turns import TurnRequest
+from agent_cli.serve.turns import TurnRequest, resume_session
 from agent_cli.store.db import Database
 from agent_cli.text import without_surrogates
 from agent_cli.values import frozen
@@ -59,10 +56,10 @@ class Conversation:
         """The handle of the session that was named; empty for a name that is new."""
         if self.named[:1] == "s" and self.named[1:].isdigit():
             return self.named
-        known = callers.find_request(db, self.caller, f"{callers.NAMED}{self.named}") if self.named else None
+        known = callers.find_by_name(db, self.caller, self.named) if self.named else None
         return f"s{known.session}" if known else ""
 
-    def _continued(self, db: Database) -> callers.AnsweredRequest | None:
+    def _continued(self, db: Database) -> callers.KnownSession | None:
         """The session that has come as far as the history."""
         return callers.find_by_transcript(db, self.caller, _normalized(self._answered)) if self._answered else None
 
@@ -96,12 +93,12 @@ class Conversation:
             if session is None:
                 session = _import_history(db, app, answered)
                 if self.named:
-                    callers.save_request(db, self.caller, f"{callers.NAMED}{self.named}", session, app.time)
+                    callers.name_session(db, self.caller, self.named, session, app.time)
         return session, parts
 
-    def record(self, time: Clock, db: Database, session: int, message: int, answer: str, lines: Lines) -> None:
+    def record(self, db: Database, app: App, session: int, message: int, answer: str) -> None:
         said = _normalized([*self.history, ("assistant", answer)])
-        callers.record_transcript(db, self.caller, said, session, message, time)
+        callers.record_transcript(db, self.caller, said, session, message, app.time)
 
 
 def _normalized(said: History) -> str:
@@ -177,53 +174,16 @@ class CompletionRequest(BaseModel):
         return tools
 
 
-class Choice(BaseModel):
-    index: int
-    message: dict[str, Any]
-    finish_reason: str
-    logprobs: None
-
-
-class CompletionUsage(BaseModel):
-    prompt_tokens: int
-    completion_tokens: int
-    total_tokens: int
-
-
-class Completion(BaseModel):
-    id: str
-    object: Literal["chat.completion"]
-    created: int
-    model: str
-    choices: list[Choice]
-    usage: CompletionUsage
-    agent: dict[str, Any] = Field(description="Where it is kept, what memory added, and what was noticed.")
-
-
-class Model(BaseModel):
-    id: str
-    object: Literal["model"]
-    created: int
-    owned_by: str
-
-
-class Models(BaseModel):
-    object: Literal["list"]
-    data: list[Model]
-
-
 def router(state: ServerState) -> APIRouter:
     routes = APIRouter(prefix="/v1")
 
     @routes.get("/models", summary="The only model: the assistant")
-    async def models() -> Models:
-        return Models(object="list", data=[Model(id=MODEL, object="model", created=_CREATED, owned_by="agent-cli")])
+    async def models() -> dict[str, Any]:
+        model = {"id": MODEL, "object": "model", "created": _CREATED, "owned_by": "agent-cli"}
+        return {"object": "list", "data": [model]}
 
     @routes.post(
-        "/chat/completions",
-        response_model=Completion,
-        responses=responses.EVENT_STREAM,
-        summary="OpenAI's chat completions, with memory",
+        "/chat/completions", responses=responses.EVENT_STREAM, summary="OpenAI's chat completions, with memory"
     )
     async def completions(request: Request, asked_for: CompletionRequest, session: SessionHeader = "") -> Response:
         caller: Caller = request.state.caller
@@ -245,10 +205,8 @@ def router(state: ServerState) -> APIRouter:
             raise Refused(400, "no_question", "the last message must be the user's, and say something")
         conversation = Conversation(caller, history, session)
         place = await state.read(conversation.place_in_line) if caller.writes else None
-        record = partial(conversation.record, state.app.time)
-        instructed = "\n\n".join(instructions)
         turn_request = TurnRequest(
-            caller, conversation.open_session, record, instructed, streamed=bool(asked_for.stream)
+            caller, conversation.open_session, conversation.record, "\n\n".join(instructions), bool(asked_for.stream)
         )
         return await _respond(turns.begin(state, request, turn_request, place), asked_for)
 
@@ -263,8 +221,7 @@ async def _respond(asked: Turn, completion_request: CompletionRequest) -> Respon
     message = {"role": "assistant", "content": answer["answer"], "refusal": None}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(answer)}
     completion = {"choices": [choice], "usage": _usage(answer), "agent": _memory_fields(answer)}
-    head = _header_fields("chat.completion", answer)
-    return JSONResponse({**head, **completion}, headers={**_session_header(answer), **asked.timing})
+    return JSONResponse(_header_fields("chat.completion", answer) | completion, headers=_session_header(answer))
 
 
 async def _chunks(asked: Turn, first: JsonObject, asked_for: CompletionRequest) -> AsyncGenerator[str, None]:

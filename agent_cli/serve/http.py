@@ -1,6 +1,6 @@
 """The assistant over HTTP: `application` joins the routes, `Gate` stands before them, `serve` runs all until a signal.
 
-Every request passes the gate first: its Host, its token, its rate, its size. Before any route is looked for, so that
+Every request passes the gate first: its Host, its token, its size. Before any route is looked for, so that
 without a token there is nothing but /health, not even a word on which routes there are. The Host is checked because a
 page from anywhere may make a browser on this machine send requests here, under a name that it has pointed at this
 machine (DNS rebinding). No other origin is ever allowed (no CORS headers).
@@ -8,35 +8,30 @@ machine (DNS rebinding). No other origin is ever allowed (no CORS headers).
 So many connections are open at once, and none for which no request comes; the one that waits longest makes room. What
 opens one needs no token yet, and a connection costs a file of this process, without which the memory cannot be opened:
 so one that says nothing, or says it a letter at a time, is closed.
-
-The page at /docs is one file without scripts: the usual one loads its program from another server, which would then run
-with the reader's token in hand.
 """
 
 import asyncio
-import base64
 import errno
 import ipaddress
-import json
 import math
 import signal
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
-from html import escape
 from types import FrameType
 from typing import Any, cast
 
 import uvicorn
-from fastapi import FastAPI
+from fastapi import FastAPI, Security
 from fastapi.exceptions import RequestValidationError
+from fastapi.security import HTTPBearer
 from pydantic import BaseModel
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -45,17 +40,14 @@ from agent_cli.app.app import App
 from agent_cli.errors import AgentError, StoreError, UsageError
 from agent_cli.memory.conversations import callers
 from agent_cli.memory.conversations.callers import Caller
-from agent_cli.serve import chat, completions, responses, routes
+from agent_cli.serve import completions, responses, routes
 from agent_cli.serve.responses import Refused
 from agent_cli.serve.state import OK, ServerLimits, ServerState
 from agent_cli.store.db import Database
 from agent_cli.text import clean, one_line
 
 OPEN = "/health"
-_PAGES = ("/docs", "/openapi.json")  # for a browser, which asks for a name and a password: that is the token
 _HERE = ("localhost", "127.0.0.1", "::1")
-_STYLE = "body{font:16px/1.5 system-ui;max-width:50rem;margin:2rem auto;padding:0 1rem}pre{overflow:auto;padding:.5rem;\
-border:1px solid #8888}h2{margin-top:2.5rem;font-family:monospace}dt{font-family:monospace}"
 
 
 class Gate:
@@ -68,27 +60,15 @@ class Gate:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":  # the server's start and end
             return await self._app(scope, receive, send)
-        caller: Caller | None = None
-
-        async def counted(message: Message) -> None:
-            if message["type"] == "http.response.start" and caller:
-                self._state.metrics.count("agent_requests_total", caller.name, labels=f',status="{message["status"]}"')
-            await send(message)
-
         try:
             headers = Headers(scope=scope)
             self._check_host(headers.get("host", ""))
-            if scope["path"] != OPEN:
-                caller = await self._caller(headers, page=scope["path"] in _PAGES)
-                if pause := self._state.buckets[caller.id].take():
-                    later = {"Retry-After": str(math.ceil(pause))}
-                    raise Refused(429, "rate", "too many requests: try again later", later)
-            scope.setdefault("state", {})["caller"] = caller
+            scope.setdefault("state", {})["caller"] = None if scope["path"] == OPEN else await self._caller(headers)
             body = await self._body(headers, receive)
         except (Refused, AgentError) as error:  # AgentError: the file cannot be read
-            await _answer(as_refused(error))(scope, receive, counted)
+            await _answer(as_refused(error))(scope, receive, send)
         else:
-            await self._app(scope, _replayed(body, receive), counted)
+            await self._app(scope, _replayed(body, receive), send)
 
     def _check_host(self, host: str) -> None:
         name = host.rsplit(":", 1)[0] if host.rpartition(":")[2].isdigit() and not host.endswith("]") else host
@@ -101,16 +81,9 @@ class Gate:
             sentence = "this server is not reached under that name: use its address, or start it with --name"
             raise Refused(421, "host", sentence)
 
-    async def _caller(self, headers: Headers, *, page: bool) -> Caller:
-        """Whose the token is. Raises Refused.
-
-        A browser repeats a password with every request to the server, whichever page caused it: so only pages take one.
-        """
+    async def _caller(self, headers: Headers) -> Caller:
+        """Whose the token is. Raises Refused."""
         way, _, token = headers.get("authorization", "").strip().partition(" ")
-        if way.lower() == "basic" and page:
-            with suppress(ValueError):
-                token = base64.b64decode(token.strip(), validate=True).decode("utf-8", "replace").partition(":")[2]
-                way = "bearer"
 
         def admitted(db: Database) -> Caller | None:
             caller = callers.by_token(db, token.strip())
@@ -122,9 +95,7 @@ class Gate:
         if way.lower() == "bearer" and token.strip() and (caller := await self._state.read(admitted)):
             return caller
         sentence = "a token is needed: `agent serve callers add NAME` makes one, sent as Authorization: Bearer TOKEN"
-        raise Refused(
-            401, "token", sentence, {"WWW-Authenticate": 'Basic realm="agent", charset="UTF-8"' if page else "Bearer"}
-        )
+        raise Refused(401, "token", sentence, {"WWW-Authenticate": "Bearer"})
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes:
         """All of it, which must come in time. Raises Refused."""
@@ -218,22 +189,9 @@ ABOUT = """A local assistant that remembers. Each caller has a memory of its own
 its token as Authorization: Bearer TOKEN. Nothing that comes in is taken for a fact: what is to be remembered waits \
 for the person's yes at the keyboard, and no route accepts, changes or erases anything."""
 
-_FAILURES = {
-    400: "It cannot be read, or is too long for the model.",
-    401: "A token is missing, or is revoked.",
-    403: "This caller only reads.",
-    404: "It does not exist.",
-    405: "The route takes another method.",
-    408: "It arrived too slowly.",
-    409: "It is in use elsewhere, or has changed.",
-    410: "It was erased since.",
-    413: "It is too large.",
-    421: "The server is not reached under that name.",
-    422: "Something in it is wrong.",
-    429: "Too many requests; Retry-After tells when.",
-    502: "The model stopped in the middle of its answer.",
-    503: "There is no room, or no model; Retry-After tells when.",
-    504: "The time limit has passed; what arrived is returned.",
+_FAILURES: dict[int | str, dict[str, Any]] = {
+    "4XX": {"model": responses.ErrorResponse, "description": "What was sent cannot be answered."},
+    "5XX": {"model": responses.ErrorResponse, "description": "It cannot be answered now."},
 }
 
 
@@ -247,16 +205,13 @@ class Health(BaseModel):
 
 def application(state: ServerState) -> FastAPI:
     """All routes, without the gate that stands before them."""
-    failures: dict[int | str, dict[str, Any]] = {
-        status: {"model": chat.ErrorResponse, "description": reason} for status, reason in _FAILURES.items()
-    }
     api = FastAPI(
         title="agent",
         version=__version__,
         description=ABOUT,
         docs_url=None,
         redoc_url=None,
-        responses=failures,
+        responses=_FAILURES,
         lifespan=partial(_lifespan, state),
         redirect_slashes=False,
     )
@@ -272,13 +227,9 @@ def application(state: ServerState) -> FastAPI:
         response.status_code = 200 if ok else 503
         return Health(ok=ok, version=__version__, **found)
 
-    @api.get("/docs", response_class=HTMLResponse, summary="This description, as a page for people")
-    async def docs() -> Response:
-        policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
-        return HTMLResponse(_page(api.openapi()), headers=policy)
-
-    for part in (chat, routes, completions):
-        api.include_router(part.router(state))
+    token = Security(HTTPBearer(scheme_name="token", auto_error=False))  # described here; the gate looks at it
+    for part in (routes, completions):
+        api.include_router(part.router(state), dependencies=[token])
 
     async def on_error(request: Request, error: Exception) -> Response:
         return _answer(as_refused(error))
@@ -289,34 +240,6 @@ def application(state: ServerState) -> FastAPI:
     return api
 
 
-def _page(api: Mapping[str, Any]) -> str:
-    info = api["info"]
-    body = [f"<h1>{escape(info['title'])} {escape(info['version'])}</h1>", f"<p>{escape(info['description'])}</p>"]
-    for path, methods in api["paths"].items():
-        for method, route in methods.items():
-            body += _route(path, method, route)
-    body += ["<h2>Forms</h2>"]
-    for name, schema in api.get("components", {}).get("schemas", {}).items():
-        body += [f'<h3 id="{escape(name)}">{escape(name)}</h3>', _json(schema)]
-    style = f"<meta charset=utf-8><title>{escape(info['title'])}</title><style>{_STYLE}</style>"
-    return f"<!doctype html><html lang=en><head>{style}</head><body>{''.join(body)}</body></html>"
-
-
-def _route(path: str, method: str, route: Mapping[str, Any]) -> Iterator[str]:
-    yield f"<h2>{method.upper()} {escape(path)}</h2><p>{escape(route.get('summary', ''))}</p>"
-    if given := route.get("parameters"):
-        rows = (f"<dt>{escape(each['name'])} ({each['in']})<dd>{escape(each.get('description', ''))}" for each in given)
-        yield f"<dl>{''.join(rows)}</dl>"
-    if sent := route.get("requestBody"):
-        yield f"<p>Request</p>{_json(sent['content'])}"
-    for status, answer in route["responses"].items():
-        yield f"<p>{escape(status)} {escape(answer.get('description', ''))}</p>"
-
-
-def _json(value: Any) -> str:
-    return f"<pre>{escape(json.dumps(value, indent=1, ensure_ascii=False))}</pre>"
-
-
 @asynccontextmanager
 async def _lifespan(state: ServerState, api: FastAPI) -> AsyncIterator[None]:
     state.open()
@@ -325,30 +248,26 @@ async def _lifespan(state: ServerState, api: FastAPI) -> AsyncIterator[None]:
 
 
 def _describe(api: FastAPI) -> None:
-    """Add to the OpenAPI description what the gate enforces: a token except for /health, and errors in JSON."""
-    failure = {"application/json": {"schema": {"$ref": f"#/components/schemas/{chat.ErrorResponse.__name__}"}}}
+    """Correct the OpenAPI description: all errors are JSON, and a header that is left out has no default to be sent."""
+    failure = {"application/json": {"schema": {"$ref": f"#/components/schemas/{responses.ErrorResponse.__name__}"}}}
     make = api.openapi
 
     def openapi() -> dict[str, Any]:
-        if api.openapi_schema is None:
-            description = make()
-            description["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-            for path, methods in description["paths"].items():
-                for route in methods.values():
-                    route["security"] = [] if path == OPEN else [{"token": []}]
-                    for given in route.get("parameters", ()):
-                        given["schema"].pop("default", None)  # of one that is left out: not what may be sent
-                    for status in [each for each in route["responses"] if int(each) >= 400]:
-                        route["responses"][status]["content"] = failure
-        return api.openapi_schema or {}
+        description = make()
+        for route in (route for methods in description["paths"].values() for route in methods.values()):
+            for given in route.get("parameters", ()):
+                given["schema"].pop("default", None)
+            for status in _FAILURES:
+                route["responses"][status]["content"] = failure
+        return description
 
     cast(Any, api).openapi = openapi
 
 
 _FULL_SECONDS = 60.0  # between two lines about it
 _HTTP_ERRORS = {
-    404: "there is no such route: GET /docs lists them",
-    405: "this route takes another method: see GET /docs",
+    404: "there is no such route: GET /openapi.json lists them",
+    405: "this route takes another method: see GET /openapi.json",
 }
 
 
@@ -381,7 +300,7 @@ def _fault(row: dict[str, Any]) -> str:
         return "the body must be a JSON object, sent with Content-Type: application/json"
     if kind == "string_pattern_mismatch" and row["ctx"]["pattern"] == r"\S":
         return f"{where}: it is empty"
-    sentences = {"missing": "it is needed", "extra_forbidden": "there is no such field: GET /docs lists them"}
+    sentences = {"missing": "it is needed", "extra_forbidden": "there is no such field: GET /openapi.json lists them"}
     return f"{where}: {sentences.get(kind, row['msg'])}"
 
 

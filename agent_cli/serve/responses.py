@@ -4,11 +4,11 @@ A refusal is a status and one form of error for all routes, which clients of Ope
 when its client disconnects, and has heartbeats in silence.
 """
 
-import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
+from pydantic import BaseModel, ConfigDict
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -35,10 +35,8 @@ class Refused(Exception):
 
     @property
     def body(self) -> dict[str, Any]:
-        status = self.status
-        kind = "server_error" if status >= 500 else "rate_limit_error" if status == 429 else "invalid_request_error"
-        error = {"message": str(self), "type": kind, "param": None, "code": self.code}
-        return {"error": error, **self.partial_answer}
+        kind = "server_error" if self.status >= 500 else "invalid_request_error"
+        return {"error": {"message": str(self), "type": kind, "param": None, "code": self.code}, **self.partial_answer}
 
 
 def busy(sentence: str) -> Refused:
@@ -51,6 +49,23 @@ def from_error(error: AgentError) -> Refused:
     if isinstance(error, errors.StoreError):
         sentence = sentence.partition(": ")[2] or sentence  # where the file lies is nobody's business
     return Refused(status, error.code, clean(sentence), _LATER if status == 503 else {})
+
+
+class ErrorDetail(BaseModel):
+    """What went wrong and what to do, in one sentence."""
+
+    message: str
+    type: Literal["invalid_request_error", "server_error"]
+    param: None
+    code: str
+
+
+class ErrorResponse(BaseModel):
+    """The error; of an answer that was cut also what had arrived."""
+
+    model_config = ConfigDict(extra="allow")
+
+    error: ErrorDetail
 
 
 HEARTBEAT_SECONDS = 15.0  # of silence after which a comment is sent, so that nothing on the way takes it for dead
@@ -84,22 +99,6 @@ class EventStream(StreamingResponse):
             await super().__call__(scope, receive, send)
         finally:
             self._closed()
-
-
-async def unless_disconnected(receive: Receive, work: "asyncio.Future[Any]") -> bool:
-    """Wait for something, or until the client has gone; whether it is there still."""
-
-    async def disconnection() -> None:
-        while (await receive())["type"] != "http.disconnect":
-            pass
-
-    disconnected = asyncio.ensure_future(disconnection())
-    try:
-        await asyncio.wait((work, disconnected), return_when=asyncio.FIRST_COMPLETED)
-        return work.done()
-    finally:
-        disconnected.cancel()
-        work.cancel()
 
 
 def encode_event(data: Any, *, event: str = "", id: str = "") -> str:

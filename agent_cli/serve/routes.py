@@ -1,4 +1,4 @@
-"""What a caller may look at and keep: /search in its memory, /tasks, /metrics of its turns, /events of its audit log.
+"""What a caller may say, look at and keep: /chat, /search in its memory, /tasks, /metrics, /events of its audit log.
 
 A reminder of its own tasks is an event, stands in /tasks, and comes with its next answer of /chat; those of the person
 come up where the person is.
@@ -6,30 +6,35 @@ come up where the person is.
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 
 from agent_cli import clock, kinds
+from agent_cli.agent.events import JsonObject
 from agent_cli.app import upkeep
+from agent_cli.app.app import App
 from agent_cli.errors import StoreError, UsageError
-from agent_cli.memory.conversations import callers
+from agent_cli.memory.conversations import callers, sessions
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.dates import due_times, moments
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.reports import records
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter, between_days
-from agent_cli.serve import responses
+from agent_cli.messages import Part
+from agent_cli.serve import responses, turns
 from agent_cli.serve.responses import EventStream, Refused
-from agent_cli.serve.state import ServerState
-from agent_cli.store import events, ids, jobs
+from agent_cli.serve.state import ServerState, Turn
+from agent_cli.serve.turns import TurnRequest
+from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 from agent_cli.text import clean, without_surrogates
 
@@ -44,6 +49,43 @@ EventId = Annotated[
     str, Header(alias="Last-Event-ID", pattern=r"^e[0-9]{1,15}$", description="Go on after it; e0: from the start.")
 ]
 TaskHandle = Annotated[str, Path(pattern=r"^t[0-9]{1,15}$", description="Its handle, as in t4.")]
+
+
+class ChatRequest(BaseModel):
+    """What is said, and where."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    message: str = Field(pattern=r"\S", description="The words.")
+    session: str | None = Field(
+        None, pattern=r"^s[0-9]{1,15}$", description="The conversation to go on with; null: a new one."
+    )
+    stream: bool = Field(False, description="Answer with server-sent events: start, used, delta, …, end or error.")
+
+
+class UsedMemory(BaseModel):
+    kind: str
+    id: str
+    score: float | None = None
+
+
+class TokenCounts(BaseModel):
+    tokens_in: int
+    tokens_out: int
+
+
+class ChatAnswer(BaseModel):
+    """The answer, where it is kept, and what memory added. A caller that only reads has no session and no turn."""
+
+    answer: str
+    session: str | None
+    turn: str | None
+    used: list[UsedMemory]
+    usage: TokenCounts
+    finish: str
+    model: str
+    notices: list[str]
+    receipts: list[str] = Field(description="What was saved, as the program says it.")
 
 
 class SearchQuery(BaseModel):
@@ -109,6 +151,21 @@ class TaskList(BaseModel):
 def router(state: ServerState) -> APIRouter:
     routes = APIRouter()
 
+    @routes.post(
+        "/chat",
+        response_model=ChatAnswer,
+        responses=responses.EVENT_STREAM,
+        summary="Send a message and get the answer",
+    )
+    async def chat(request: Request, question: ChatRequest) -> Response:
+        caller: Caller = request.state.caller
+        if not caller.writes and question.session:
+            raise Refused(403, "reads_only", "this caller only reads, so nothing of it is kept: leave the session out")
+        asked = turns.begin(state, request, TurnRequest(caller, partial(_open_session, question)), question.session)
+        if not question.stream:
+            return JSONResponse(await asked.answer())
+        return EventStream(_event_pieces(asked, await asked.first_event()), closed=asked.leave)
+
     @routes.get("/tasks", summary="What is to be done")
     def list_tasks(request: Request, asked: Annotated[TaskQuery, Query()]) -> TaskList:
         with state.pool.connection() as db:
@@ -166,11 +223,9 @@ def router(state: ServerState) -> APIRouter:
     @routes.get("/metrics", response_class=PlainTextResponse, summary="Figures of the log, for Prometheus")
     def metrics(request: Request) -> Response:
         caller: Caller = request.state.caller
-        with state.pool.connection() as db:
-            states = jobs.count_by_state(db) if caller.mine else {}
-            state.metrics.read_log(db)
         gauges = {"agent_turns_running": state.turns.running, "agent_turns_waiting": state.turns.waiting}
-        text = state.metrics.render(caller, gauges, states)
+        with state.pool.connection() as db:
+            text = state.metrics.render(db, caller, gauges)
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     @routes.get(
@@ -180,14 +235,22 @@ def router(state: ServerState) -> APIRouter:
         summary="The audit log as it grows: ids, kinds and hashes, never text",
     )
     async def events(request: Request, last: EventId = "") -> Response:
-        caller: Caller = request.state.caller
-        if state.streams[caller.id] >= state.limits.streams:
-            raise Refused(429, "streams", f"{state.limits.streams} streams are open already", {"Retry-After": "5"})
-        state.streams[caller.id] += 1
-        since = ids.number("event", last) if last else None
-        return EventStream(_log(state, caller, since), closed=lambda: state.streams.subtract([caller.id]))
+        return EventStream(_log(state, request.state.caller, ids.number("event", last) if last else None))
 
     return routes
+
+
+def _open_session(question: ChatRequest, db: Database, app: App) -> tuple[int, Sequence[Part]]:
+    """Said in the session that was named, or in a new one."""
+    named = question.session
+    session = turns.resume_session(db, app, named) if named else sessions.start(db, app.scope, app.time())
+    return session, [Part(without_surrogates(question.message), "http")]
+
+
+async def _event_pieces(asked: Turn, first: JsonObject) -> AsyncGenerator[str, None]:
+    yield responses.encode_event(first, event=first["type"])
+    async for event in asked.remaining_events():
+        yield responses.encode_event(event, event=event["type"]) if event else responses.HEARTBEAT
 
 
 async def _log(state: ServerState, caller: Caller, since: int | None) -> AsyncGenerator[str, None]:

@@ -4,10 +4,10 @@ A limited number of turns runs at once, one at a time in a session; the others w
 waits: a turn runs on a thread of its own, with a connection of its own, and hands over what there is to tell. It has
 ended for good before its place is free, also when nobody waits for it any more: what arrived is kept.
 
-Turns, tokens and calls are counted from the log, so a restart loses none; requests and times while the server runs. The
-figures are in Prometheus' text format (version 0.0.4). A caller sees its own and nobody else's: how busy another is, is
-its own business. One that was granted the person's memory sees all, by the callers' names, and the jobs of the file. No
-label holds a word that a model or a client made up: a tool that is not there counts as "other".
+Turns, tokens and calls are counted from the log, so a restart loses none. The figures are in Prometheus' text format
+(version 0.0.4). A caller sees its own and nobody else's: how busy another is, is its own business. One that was granted
+the person's memory sees all, by the callers' names, and the jobs of the file. No label holds a word that a model or a
+client made up: a tool that is not there counts as "other".
 """
 
 import asyncio
@@ -16,7 +16,7 @@ import os
 import shutil
 import threading
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -30,7 +30,6 @@ import anyio
 import anyio.to_thread
 from starlette.types import Receive
 
-from agent_cli import clock
 from agent_cli.agent.events import JsonObject
 from agent_cli.app import background, turns
 from agent_cli.app.app import App
@@ -43,6 +42,7 @@ from agent_cli.memory.planner import tasks
 from agent_cli.memory.reports import records
 from agent_cli.serve import responses
 from agent_cli.serve.responses import Refused
+from agent_cli.store import jobs
 from agent_cli.store.db import Database
 from agent_cli.tools import registry
 from agent_cli.values import frozen
@@ -80,46 +80,19 @@ class ConnectionPool:
 class ServerLimits:
     body_bytes: int = 1_000_000  # bytes of a request
     read_seconds: float = 30.0  # seconds in which all of it must have come
-    rate: float = 10.0  # requests a second of one caller, in the long run
-    burst: int = 100  # and so many at once
     turns: int = 4  # that run at once
     waiting: int = 100  # that wait for their turn
     waiting_per_caller: int = 50  # and of these of one caller
     turn_seconds: float = 600.0  # of a turn, its waiting included
     connections: int = 500  # that are open at once, with a token or without
-    streams: int = 4  # of events, of one caller
     grace_seconds: float = 10.0  # seconds that running turns have when the server ends
 
-
-class TokenBucket:
-    """A bucket that fills with tokens at a steady rate; each request takes one out."""
-
-    def __init__(self, rate: float, size: int, now: Callable[[], float] = time.monotonic):
-        self._rate, self._size, self._now = rate, size, now
-        self._level, self._at = float(size), now()
-
-    def take(self) -> float:
-        """Take one; returns 0, or after how many seconds there will be one."""
-        now = self._now()
-        self._level = min(self._size, self._level + (now - self._at) * self._rate)
-        self._at = now
-        if self._level < 1:
-            return (1 - self._level) / self._rate
-        self._level -= 1
-        return 0.0
-
-
-BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
 
 _METRICS = {
     "agent_turns_total": ("counter", "Turns, by how they ended."),
     "agent_tokens_in_total": ("counter", "Tokens that the model read."),
     "agent_tokens_out_total": ("counter", "Tokens that the model wrote."),
     "agent_tool_calls_total": ("counter", "Calls of tools, by name and by what was decided of them."),
-    "agent_requests_total": ("counter", "Requests, by status."),
-    "agent_turn_own_seconds": ("histogram", "Seconds of a turn, without those of the model and of waiting in line."),
-    "agent_turn_model_seconds": ("histogram", "Seconds of a turn in which the model was waited for."),
-    "agent_turn_waited_seconds": ("histogram", "Seconds that a turn waited in line."),
     "agent_turns_running": ("gauge", "Turns that run now."),
     "agent_turns_waiting": ("gauge", "Turns that wait in line now."),
     "agent_jobs": ("gauge", "Jobs in the queue of the file, by state."),
@@ -127,60 +100,46 @@ _METRICS = {
 
 
 class Metrics:
-    """Counted by any thread."""
+    """Counted from the log by any thread: each event once."""
 
     def __init__(self) -> None:
-        self._lock, self._reading = threading.Lock(), threading.Lock()
-        self._counts = defaultdict[tuple[str, str, str], float](
-            float
-        )  # by name, caller and labels, in the order they came
+        self._lock = threading.Lock()
+        self._counts: Counter[tuple[str, str, str]] = Counter()  # by name, caller and labels, in the order they came
         self._read_to = 0  # the last event that was counted
 
-    def count(self, name: str, caller: str, by: int = 1, labels: str = "") -> None:
-        with self._lock:
-            self._counts[name, caller, labels] += by
-
-    def time(self, name: str, caller: str, seconds: float) -> None:
-        with self._lock:
-            for bound in (*BUCKETS, math.inf):
-                label = "+Inf" if bound == math.inf else str(bound)
-                self._counts[f"{name}_bucket", caller, f',le="{label}"'] += seconds <= bound
-            self._counts[f"{name}_sum", caller, ""] += seconds
-            self._counts[f"{name}_count", caller, ""] += 1
-
-    def read_log(self, db: Database) -> None:
-        """Count what callers' turns and calls were logged since the last reading; the first one reads the whole log."""
-        with self._reading:
-            for number, kind, subject, caller, *tokens in records.callers_events(db, self._read_to):
-                self._read_to = number
-                what, _, how = kind.partition(" ")
-                if what == "call":
-                    tool, ruling = subject if subject in registry.BUILT_IN else "other", how.partition(" ")[0]
-                    self.count("agent_tool_calls_total", caller, labels=f',ruling="{ruling}",tool="{tool}"')
-                elif what == "turn" or how not in ("with calls", "cancelled", "interrupted"):  # else the turn tells how
-                    self.count("agent_turns_total", caller, labels=f',finish="{how or "stop"}"')
-                if what == "reply":
-                    self.count("agent_tokens_in_total", caller, tokens[0])
-                    self.count("agent_tokens_out_total", caller, tokens[1])
-
-    def render(self, caller: Caller, gauges: Mapping[str, float], jobs: Mapping[str, int]) -> str:
+    def render(self, db: Database, caller: Caller, gauges: Mapping[str, int]) -> str:
         """The figures that this caller may see, as text."""
         with self._lock:
+            for event in records.callers_events(db, self._read_to):
+                self._count(*event)
             counts = self._counts.copy()
         samples = [
-            (name, f'{{caller="{who}"{labels}}} {value:.15g}')
+            (name, f'{{caller="{who}"{labels}}} {value}')
             for (name, who, labels), value in counts.items()
             if caller.mine or who == caller.name
         ]
         if caller.mine:
-            samples += [(name, f" {value:g}") for name, value in gauges.items()]
-            samples += [("agent_jobs", f'{{state="{state}"}} {many}') for state, many in jobs.items()]
+            samples += [(name, f" {value}") for name, value in gauges.items()]
+            samples += [
+                ("agent_jobs", f'{{state="{state}"}} {many}') for state, many in jobs.count_by_state(db).items()
+            ]
         lines: list[str] = []
         for metric, (kind, help) in _METRICS.items():
-            parts = [f"{metric}_{each}" for each in ("bucket", "sum", "count")] if kind == "histogram" else [metric]
-            if found := [f"{name}{sample}" for name, sample in samples if name in parts]:
+            if found := [f"{name}{sample}" for name, sample in samples if name == metric]:
                 lines += [f"# HELP {metric} {help}", f"# TYPE {metric} {kind}", *found]
         return "".join(f"{line}\n" for line in lines)
+
+    def _count(self, number: int, kind: str, subject: str, caller: str, tokens_in: int, tokens_out: int) -> None:
+        self._read_to = number
+        what, _, how = kind.partition(" ")
+        if what == "call":
+            tool, ruling = subject if subject in registry.BUILT_IN else "other", how.partition(" ")[0]
+            self._counts["agent_tool_calls_total", caller, f',ruling="{ruling}",tool="{tool}"'] += 1
+        elif what == "turn" or how not in ("with calls", "cancelled", "interrupted"):  # else the turn tells how
+            self._counts["agent_turns_total", caller, f',finish="{how or "stop"}"'] += 1
+        if what == "reply":
+            self._counts["agent_tokens_in_total", caller, ""] += tokens_in
+            self._counts["agent_tokens_out_total", caller, ""] += tokens_out
 
 
 TurnWork = Callable[["Turn"], Iterator[JsonObject]]
@@ -192,23 +151,19 @@ T = TypeVar("T")
 
 
 class Turn:
-    """The turn of one request, from its arrival to its end. All but `cancel` and `claim` belongs to the event loop.
-
-    `stays`: it is not cut when the caller disconnects, for the same request comes again.
-    """
+    """The turn of one request, from its arrival to its end. All but `cancel` and `claim` belongs to the event loop."""
 
     task: asyncio.Task[None]
     claim: Callable[[Hashable], bool]  # let those with this key wait too; False where another turn has it
 
-    def __init__(self, work: TurnWork, caller_id: int, receive: Receive, seconds: float, *, stays: bool):
+    def __init__(self, work: TurnWork, caller_id: int, receive: Receive, seconds: float):
         self.caller_id = caller_id
         self.cancel = Cancel()
-        self.waited = 0.0  # seconds in line
         self.began = False
         self._answered = False  # the answer is whole, or there will be none
         self._outcome: JsonObject = {}  # its end, or what had arrived when it was cut
         self._events: asyncio.Queue[JsonObject | None] = asyncio.Queue()  # None: it has ended
-        self._work, self._receive, self._seconds, self._stays = work, receive, seconds, stays
+        self._work, self._receive, self._seconds = work, receive, seconds
         self._timed_out = False
         self._error: BaseException | None = None
 
@@ -221,12 +176,6 @@ class Turn:
 
         await self._unless_gone(end())
         return response_body(self._outcome)
-
-    @property
-    def timing(self) -> dict[str, str]:
-        """How long the turn took, by part, in milliseconds, as a header."""
-        parts = self._outcome.get("took", {}) | {"line": self.waited}
-        return {"Server-Timing": ", ".join(f"{name};dur={1000 * seconds:.1f}" for name, seconds in parts.items())}
 
     async def first_event(self) -> JsonObject:
         """The first event, waited for so that a turn that cannot begin gets its own status. Raises Refused."""
@@ -244,13 +193,13 @@ class Turn:
             except Refused as refused:
                 yield {"type": "error", **refused.body}
                 return
-            yield {key: value for key, value in event.items() if key != "took"}
+            yield event
             if event["type"] == "end":
                 return
 
     def leave(self) -> None:
         """Called when the caller reads no more."""
-        if not self._stays and not self._answered:
+        if not self._answered:
             self.abandon()
 
     def abandon(self) -> None:
@@ -303,11 +252,22 @@ class Turn:
         self._answered = self._answered or event["type"] == "end"
 
     async def _unless_gone(self, ready: Coroutine[Any, Any, T]) -> T:
-        waiting = asyncio.ensure_future(ready)
-        if not await responses.unless_disconnected(self._receive, waiting):
-            self.leave()
-            raise Refused(499, "gone", "the caller has disconnected")  # nobody reads it
-        return waiting.result()
+        """Wait for something. Raises Refused where the caller disconnects first."""
+
+        async def disconnection() -> None:
+            while (await self._receive())["type"] != "http.disconnect":
+                pass
+
+        waiting, disconnected = asyncio.ensure_future(ready), asyncio.ensure_future(disconnection())
+        try:
+            await asyncio.wait((waiting, disconnected), return_when=asyncio.FIRST_COMPLETED)
+            if waiting.done():
+                return waiting.result()
+        finally:
+            waiting.cancel()
+            disconnected.cancel()
+        self.leave()
+        raise Refused(499, "gone", "the caller has disconnected")  # nobody reads it
 
     async def _next_event(self) -> JsonObject:
         """Raises what ended the turn: Refused, or an error that is a bug."""
@@ -326,8 +286,8 @@ class Turn:
 
 
 def response_body(event: JsonObject) -> JsonObject:
-    """A whole answer as a response body: without the fields for streams (type, schema) and the header (took)."""
-    return {key: value for key, value in event.items() if key not in ("type", "schema", "took")}
+    """A whole answer as a response body: without the fields for streams."""
+    return {key: value for key, value in event.items() if key not in ("type", "schema")}
 
 
 class TurnQueue:
@@ -388,10 +348,8 @@ class TurnQueue:
     async def _run_in_order(self, turn: Turn, lock: asyncio.Lock) -> None:
         timer = asyncio.get_running_loop().call_later(self._limits.turn_seconds, turn.time_out)
         error: BaseException | None = None
-        arrived = time.monotonic()
         try:
             async with lock, self._slots:
-                turn.waited = time.monotonic() - arrived
                 self._busy(True)
                 await turn.run()
         except asyncio.CancelledError:
@@ -406,7 +364,6 @@ class TurnQueue:
 OK = "ok"
 _ROOM = 50_000_000  # bytes that must be free for the work of a day
 _READER_THREADS = 8  # that read the file at once
-_KEY_LIFETIME = timedelta(days=7)  # how long a request is known by its key
 _HEALTH_SECONDS = 5.0  # how long a look at the health counts
 _JOB_STOP_SECONDS = 10.0  # seconds that a job has to stop
 _REMIND_SECONDS = 1.0  # between two looks for tasks of callers that fall due
@@ -422,12 +379,8 @@ class ServerState:
         self.metrics = Metrics()
         self.turns = TurnQueue(limits, lambda busy: self._worker.touch(busy=busy) if self._worker else None)
         self.stopping = threading.Event()  # set from a signal handler: streams end by it
-        self.streams: Counter[int] = Counter()  # how many of events each caller has open
-        self.turns_by_key: dict[tuple[int, str], Turn] = {}  # those being made, by caller and key
-        self.waiting_by_key: Counter[tuple[int, str]] = Counter()  # requests that wait for those
         self._jobs = jobs
         self._apps: dict[Caller, App] = {}
-        self.buckets = defaultdict[int, TokenBucket](lambda: TokenBucket(limits.rate, limits.burst))  # of requests
         self._worker: background.IdleWorker | None = None
         self._reminding = threading.Thread(target=self._remind_callers, name="reminders of callers", daemon=True)
         self._limiter = anyio.CapacityLimiter(_READER_THREADS)
@@ -438,13 +391,11 @@ class ServerState:
     def open(self) -> None:
         """Put in order what an earlier process left behind, and begin with the jobs."""
         closing.close_abandoned(self.app.db, self.app.time)
-        callers.prune(self.app.db, clock.utc(self.app.time() - _KEY_LIFETIME))
         if self._jobs:
             connect = self.app.db.another_connection
             self._worker = background.IdleWorker(
                 lambda cancel: background.job_context(self.app, connect(), cancel), self.app.config.idle_seconds
             )
-
         self._reminding.start()
 
     def _remind_callers(self) -> None:

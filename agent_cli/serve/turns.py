@@ -4,22 +4,20 @@ There is nobody at a keyboard: what needs asking is denied and said, and nothing
 fact. A caller that only reads is answered from memory by a conversation that is kept nowhere.
 """
 
-import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import closing as closed_after
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from starlette.requests import Request
 
-from agent_cli.agent.events import JsonObject, Lines, Noticed, QuestionLogged, Transcript, TurnEnded
+from agent_cli.agent.events import JsonObject, Noticed, QuestionLogged, Transcript, TurnEnded
 from agent_cli.agent.loop import Question
 from agent_cli.app import turns, upkeep
 from agent_cli.app.app import App
-from agent_cli.errors import StoreError
-from agent_cli.llm.model import Cancel, ChatModel, Chunk
+from agent_cli.errors import StoreError, UsageError
+from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import capture, log, sessions
 from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.dates import spans
@@ -29,6 +27,7 @@ from agent_cli.memory.planner.tasks import Reminder
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.messages import Part
 from agent_cli.serve import responses
+from agent_cli.serve.responses import Refused
 from agent_cli.serve.state import ServerState, Turn
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
@@ -38,8 +37,8 @@ from agent_cli.values import frozen
 OpenSession = Callable[[Database, App], tuple[int, Sequence[Part]]]
 """Called when the turn begins: opens or resumes a session; returns its number and the message. Raises Refused."""
 
-OnAnswer = Callable[[Database, int, int, str, Lines], None]
-"""Is called with the session, its last message, the answer and the program's lines, before the caller gets these."""
+OnAnswer = Callable[[Database, App, int, int, str], None]
+"""Is called with the session, its last message and the answer, before the caller gets this."""
 
 
 @frozen
@@ -56,22 +55,26 @@ def lock_key(caller: Caller, session: str) -> Hashable:
     return caller.owner, session
 
 
-def begin(state: ServerState, request: Request, turn_request: TurnRequest, session: str | None, key: str = "") -> Turn:
-    """Put a turn in the queue. `session`: a name known before it begins. With a `key` it stays. Raises Refused."""
+def begin(state: ServerState, request: Request, turn_request: TurnRequest, session: str | None) -> Turn:
+    """Put a turn in the queue. `session`: a name known before it begins. Raises Refused."""
     caller = turn_request.caller
     work = partial(_run_logged if caller.writes else _run_unlogged, state, turn_request)
-    turn = Turn(work, caller.id, request.receive, state.limits.turn_seconds, stays=bool(key))
+    turn = Turn(work, caller.id, request.receive, state.limits.turn_seconds)
     state.turns.begin(turn, lock_key(caller, session) if session else None)
-    if key:
-        state.turns_by_key[caller.id, key] = turn
-
-    def on_done(_: object) -> None:
-        state.metrics.time("agent_turn_waited_seconds", caller.name, turn.waited)
-        if state.turns_by_key.get((caller.id, key)) is turn:
-            del state.turns_by_key[caller.id, key]
-
-    turn.task.add_done_callback(on_done)
     return turn
+
+
+def resume_session(db: Database, app: App, handle: str) -> int:
+    """The number of a session that is open to this caller and to nobody else now. Raises Refused."""
+    try:
+        session = sessions.get(db, ids.number("session", handle), app.scope.owner)
+    except UsageError:
+        session = None
+    if session is None or session.hidden_at:
+        raise Refused(404, "no_session", f"there is no session {handle}: leave it out to begin a new one")
+    if sessions.is_open_elsewhere(db, session.id):
+        raise Refused(409, "in_use", f"{handle} is open elsewhere on that machine: close it there, or begin a new one")
+    return sessions.reopen(db, session.id, app.scope.owner, app.time()).id
 
 
 def _run_logged(state: ServerState, request: TurnRequest, queued: Turn) -> Iterator[JsonObject]:
@@ -82,7 +85,7 @@ def _run_logged(state: ServerState, request: TurnRequest, queued: Turn) -> Itera
         if not queued.claim(lock_key(request.caller, ids.handle("session", session))):
             raise responses.busy("another message of this conversation came first: ask again")
         try:
-            yield from _run(state, app, request, turns.tool_context(app, db, session), parts, queued.cancel, reminders)
+            yield from _run(app, request, turns.tool_context(app, db, session), parts, queued.cancel, reminders)
             upkeep.after_turn(app, db)
         finally:
             sessions.release(db, session)
@@ -94,7 +97,7 @@ def _run_unlogged(state: ServerState, request: TurnRequest, queued: Turn) -> Ite
         session, parts = request.open_session(app.db, app)
         context = turns.tool_context(app, app.db, session)
         try:
-            yield from _run(state, app, request, context, parts, queued.cancel)
+            yield from _run(app, request, context, parts, queued.cancel)
         finally:
             if context.memory:
                 context.memory.close()
@@ -110,7 +113,6 @@ def _new_reminders(db: Database, app: App) -> list[Reminder]:
 
 
 def _run(
-    state: ServerState,
     app: App,
     request: TurnRequest,
     context: ToolContext,
@@ -119,25 +121,19 @@ def _run(
     reminders: Sequence[Reminder] = (),
 ) -> Iterator[JsonObject]:
     """The events of a turn as JSON objects; when it is cut, first what had arrived."""
-    caller, began = request.caller, time.monotonic()
-    transcript = Transcript(context, scores=caller.mine)
-    model = _TimedModel(app, context.db)
+    transcript = Transcript(context, scores=request.caller.mine)
     try:
         question = Question(context, parts, cancel=cancel, instructions=request.instructions)
-        with closed_after(turns.run(app, question, model.choose)) as arriving:
+        with closed_after(turns.run(app, question)) as arriving:
             for event in arriving:
                 objects = transcript.take(event)
-                if isinstance(event, TurnEnded):
+                if isinstance(event, TurnEnded) and request.on_answer and app.keeps:
+                    last = log.last_message(context.db, context.session)
                     answer = transcript.streamed if request.streamed else transcript.clean_answer
-                    if request.on_answer and app.keeps:
-                        last = log.last_message(context.db, context.session)
-                        request.on_answer(context.db, context.session, last, answer, transcript.lines)
-                for each in objects:
-                    took = {"own": time.monotonic() - began - model.seconds, "model": model.seconds}
-                    yield {**each, "took": took} if each["type"] == "end" else each
+                    request.on_answer(context.db, app, context.session, last, answer)
+                yield from objects
                 if isinstance(event, QuestionLogged) and app.keeps:
-                    message = ids.number("message", event.handle)
-                    for line in _propose_facts(context, message, parts, caller):
+                    for line in _propose_facts(context, ids.number("message", event.handle), parts, request.caller):
                         yield from transcript.take(Noticed(line, receipt=True))
                     for reminder in reminders:
                         yield from transcript.take(Noticed(tasks.format_reminder(reminder, app.time())))
@@ -147,10 +143,6 @@ def _run(
             events.append(context.db, app.time, f"turn {finish}", "", actor="program", session=context.session)
         yield {"type": "cut", **transcript.as_object(finish)}
         raise
-    finally:
-        without_model = max(0.0, time.monotonic() - began - model.seconds)
-        state.metrics.time("agent_turn_own_seconds", caller.name, without_model)
-        state.metrics.time("agent_turn_model_seconds", caller.name, model.seconds)
 
 
 def _propose_facts(context: ToolContext, message: int, parts: Sequence[Part], caller: Caller) -> Iterator[str]:
@@ -162,29 +154,3 @@ def _propose_facts(context: ToolContext, message: int, parts: Sequence[Part], ca
         fact = adoption.propose(MemoryContext(context.db, context.scope, context.time), claim, actor="person")
         known = adoption.not_proposed(context.db, context.scope.owner, claim.statement) if fact is None else ""
         yield f"{adoption.pending_receipt(fact)} ({review})" if fact else known
-
-
-class _TimedModel:
-    """The model of one turn, and the seconds in which it was waited for."""
-
-    def __init__(self, app: App, db: Database):
-        self._app, self._db = app, db
-        self.name, self.seconds = "", 0.0
-        self._model: ChatModel
-
-    def choose(self) -> tuple[ChatModel, str]:
-        self._model, notice = turns.unattended_model(self._app, self._db)
-        self.name = self._model.name
-        return self, notice
-
-    def reply(self, *args: Any, **named: Any) -> Iterator[Chunk]:
-        chunks = iter(self._model.reply(*args, **named))
-        while True:
-            began = time.monotonic()
-            try:
-                chunk = next(chunks, None)
-            finally:
-                self.seconds += time.monotonic() - began
-            if chunk is None:
-                return
-            yield chunk

@@ -407,14 +407,14 @@ create table caller (
     revoked_at text
 ) strict;
 
-create table answered (                         -- requests of callers that must not run twice
+create table answered (                         -- by what callers know their sessions
     id integer primary key autoincrement,
     owner text not null,
-    key text not null,                          -- chosen by the caller
-    hash text not null,                         -- of the request: the same key with another request is an error
+    key text not null,                          -- a name that the caller chose, or a hash of all that was said
+    hash text not null,                         -- empty; older programs: of the request that was answered
     session_id integer not null references session (id),
-    message_id integer references message (id), -- the reply; null while it is generated
-    lines text not null default '{}',           -- its notices and receipts, as JSON
+    message_id integer references message (id), -- the last of what was said; null for a name
+    lines text not null default '{}',           -- empty; older programs: notices and receipts, as JSON
     at text not null,
     unique (owner, key)
 ) strict;

@@ -4,8 +4,6 @@ import socket
 import threading
 import time
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
 
 import anyio
 import apsw
@@ -15,8 +13,9 @@ from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import callers
 from agent_cli.memory.forgetting import forget, selection
 from agent_cli.serve import routes
+from agent_cli.serve.state import ServerLimits
 from tests.ollama_server import script
-from tests.serving import FREE, asking, listening, opened, served, wait_until
+from tests.serving import asking, listening, opened
 
 
 def test_stream_of_an_old_token_ends_when_its_caller_is_given_a_new_one(house):
@@ -80,22 +79,6 @@ def test_locked_file_keeps_no_caller_from_reading(house):
     assert "memory.db" not in refused.text
 
 
-def test_requests_that_wait_for_the_same_answer_are_bounded(tmp_path, server):
-    go_on = threading.Event()
-    server.answer = lambda body: go_on.wait(10) and script.reply("so")
-    with served(opened(tmp_path, server), replace(FREE, waiting_per_caller=2)) as house:
-        bot = house.caller("bot")
-        ask = partial(bot.chat, "hi", headers={"Idempotency-Key": "abc"})
-        with asking(ask) as first:
-            wait_until(lambda: house.house.turns.running)  # before that it counts among those that wait
-            with asking(*[ask] * 5) as more:
-                try:
-                    wait_until(lambda: len(more) == 3)
-                finally:
-                    go_on.set()  # an unanswered request would keep the server from ending
-    assert sorted(each.status_code for each in (*first, *more)) == [200, 200, 200, 503, 503, 503]
-
-
 @contextmanager
 def locked(path):
     """As another program has it that writes for long."""
@@ -107,14 +90,14 @@ def locked(path):
 
 @pytest.mark.parametrize("said", [b"", b"GET /health HTTP/1.1\r\nHost: "])
 def test_connection_that_asks_nothing_is_closed(tmp_path, said):
-    with listening(opened(tmp_path), replace(FREE, read_seconds=0.3)) as (address, _), connected(address) as slow:
+    with listening(opened(tmp_path), ServerLimits(read_seconds=0.3)) as (address, _), connected(address) as slow:
         slow.sendall(said)
         while slow.recv(1000):
             pass
 
 
 def test_connections_are_bounded_and_those_in_use_go_on(tmp_path):
-    with listening(opened(tmp_path), replace(FREE, connections=5)) as (address, house):
+    with listening(opened(tmp_path), ServerLimits(connections=5)) as (address, house):
         assert house.client.get("/health").status_code == 200
         crowd = [connected(address) for _ in range(20)]
         assert house.client.get("/health").status_code == 200
@@ -125,7 +108,7 @@ def test_connections_are_bounded_and_those_in_use_go_on(tmp_path):
 
 
 def test_connections_that_ask_nothing_keep_nobody_out(tmp_path):
-    with listening(opened(tmp_path), replace(FREE, connections=5)) as (address, _):
+    with listening(opened(tmp_path), ServerLimits(connections=5)) as (address, _):
         crowd = [connected(address) for _ in range(20)]
         with connected(address) as asking:
             assert is_answered(asking)

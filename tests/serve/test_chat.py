@@ -1,17 +1,16 @@
 """POST /chat: a conversation by program, remembered, each request carried out once."""
 
-import re
 import threading
-from dataclasses import replace
 from functools import partial
 
 import pytest
 from starlette.testclient import TestClient
 
 from agent_cli.serve import http
+from agent_cli.serve.state import ServerLimits
 from tests.conftest import CHAT
 from tests.ollama_server import script
-from tests.serving import FREE, asking, events, heard, last_chat, opened, served, wait_until
+from tests.serving import asking, events, heard, last_chat, opened, served, wait_until
 from tests.tables import listed
 
 
@@ -36,11 +35,6 @@ def test_conversation_goes_on_in_its_session(bot, server):
     assert (second["session"], second["turn"]) == ("s1", "m3")
     assert first["usage"]["tokens_in"] > 0
     assert "My boat is called Windrose." in str(last_chat(server)["messages"])
-
-
-def test_header_tells_whose_time_a_turn_took(bot):
-    timing = bot.chat("hi").headers["server-timing"]
-    assert re.fullmatch(r"own;dur=[\d.]+, model;dur=[\d.]+, line;dur=[\d.]+", timing)
 
 
 def test_stream_tells_the_events_of_ask(bot):
@@ -90,74 +84,6 @@ def test_session_open_at_a_terminal_is_left_alone(house, bot):
     assert bot.chat("again", session).status_code == 409
 
 
-def test_same_key_gets_the_same_answer_and_is_asked_once(bot, server):
-    key = {"Idempotency-Key": "abc"}
-    first = bot.chat("hi", headers=key).json()
-    again = bot.chat("hi", headers=key).json()
-    stream = events(bot.post("/chat", {"message": "hi", "stream": True}, headers=key))
-    other = bot.chat("something else", headers=key)
-    assert again == first
-    assert stream[-1] == {"type": "end", "schema": 1, **first}
-    assert len(server.turns) == 1
-    assert (other.status_code, other.json()["error"]["code"]) == (422, "key_reused")
-
-
-def test_same_key_gets_the_same_receipts(bot):
-    key, words = {"Idempotency-Key": "abc"}, "Please remember that my boat is called Windrose."
-    first = bot.chat(words, headers=key).json()
-    again = bot.chat(words, headers=key).json()
-    stream = events(bot.post("/chat", {"message": words, "stream": True}, headers=key))
-    assert "Windrose" in str(first["receipts"])
-    assert again == first
-    assert [each["text"] for each in stream if each["type"] == "notice"] == first["notices"]
-
-
-def test_key_is_known_after_a_restart_and_apart_for_each_caller(tmp_path, server):
-    server.answer = heard
-    key = {"Idempotency-Key": "abc"}
-    with served(opened(tmp_path, server)) as house:
-        bot, other = house.caller("bot"), house.caller("other", mine=True)
-        third = house.caller("third", mine=True)
-        first = bot.chat("hi", headers=key).json()
-        apart = [each.chat("hi", headers=key).json()["session"] for each in (other, third)]
-    with served(opened(tmp_path, server)) as house:
-        bot.client = house.client
-        again = bot.chat("hi", headers=key).json()
-    assert again == first
-    assert [first["session"], *apart] == ["s1", "s2", "s3"]
-    assert len(server.turns) == 3
-
-
-def test_key_is_waited_for_while_its_answer_is_being_made(bot, server):
-    go_on = threading.Event()
-    server.answer = lambda body: go_on.wait(10) and script.reply("so")
-    key = {"Idempotency-Key": "abc"}
-    with asking(*[lambda: bot.chat("hi", headers=key)] * 3) as got:
-        server.wait_for_chats(1)
-        go_on.set()
-    assert [each.json()["answer"] for each in got] == ["so", "so", "so"]
-    assert len(server.turns) == 1
-
-
-def test_key_whose_answer_failed_is_carried_out_when_it_comes_again(house, bot, server):
-    server.answer = None
-    server.play(*[script.error(500, "model runner has unexpectedly stopped")] * 2, script.reply("now"))
-    key = {"Idempotency-Key": "abc"}
-    assert bot.chat("hi", headers=key).status_code == 502
-    assert bot.chat("hi", headers=key).json()["answer"] == "now"
-    assert bot.chat("hi", headers=key).json()["answer"] == "now"
-
-
-def test_answer_that_another_server_on_the_file_is_making_is_waited_for_elsewhere(house, bot, server):
-    server.answer = None
-    server.play(*[script.error(500, "model runner has unexpectedly stopped")] * 2)
-    key = {"Idempotency-Key": "abc"}
-    bot.chat("hi", headers=key)
-    house.settle()
-    house.db.execute("update session set holder = 'elsewhere/1/1'")
-    assert bot.chat("hi", headers=key).status_code == 409
-
-
 def test_silent_conversation_of_a_caller_is_closed_and_summarised_by_the_server_itself(tmp_path, server):
     server.answer = lambda body: script.reply("Their boat is called Windrose.")
     app = opened(tmp_path, server, AGENT_IDLE_SECONDS="0.1", AGENT_CLOSE_AFTER="0.001")
@@ -203,7 +129,7 @@ def test_session_that_a_turn_has_just_begun_is_waited_for(house, bot, server):
 
 def test_turn_that_takes_too_long_ends_with_what_had_arrived(tmp_path, server):
     server.play(script.pieces(script.Piece("Well"), script.Piece(" then", delay=60)))
-    with served(opened(tmp_path, server), replace(FREE, turn_seconds=1)) as house:
+    with served(opened(tmp_path, server), ServerLimits(turn_seconds=1)) as house:
         told = house.caller("bot").chat("hi")
         assert (told.status_code, told.json()["error"]["code"], told.json()["answer"]) == (504, "timeout", "Well")
         assert rows(house, "select text, finish from message where role = 'assistant'") == [("Well", "cancelled")]
@@ -213,7 +139,7 @@ def test_turn_that_takes_too_long_ends_with_what_had_arrived(tmp_path, server):
 def test_more_than_can_wait_are_told_to_come_again_and_one_caller_leaves_room_for_others(tmp_path, server, limits):
     go_on = threading.Event()
     server.answer = lambda body: go_on.wait(10) and script.reply("so")
-    with served(opened(tmp_path, server), replace(FREE, turns=1, **limits)) as house:
+    with served(opened(tmp_path, server), ServerLimits(turns=1, **limits)) as house:
         bot, other, turns = house.caller("bot"), house.caller("other"), house.house.turns
         with asking(lambda: bot.chat("hi")) as first:
             server.wait_for_chats(1)
@@ -234,13 +160,12 @@ def test_caller_that_only_reads_is_answered_from_memory_and_nothing_is_written(h
     house.settle()
     before = dump(house.db)
     told = reader.chat("What is called Windrose? Remember that I am rich.").json()
-    for path in ("/search?q=Windrose", "/metrics", "/v1/models", "/docs"):
+    for path in ("/search?q=Windrose", "/metrics", "/v1/models", "/openapi.json"):
         assert reader.get(path).status_code == 200
     reader.post("/v1/chat/completions", {"model": "agent", "messages": [{"role": "user", "content": "hi"}]})
     assert (told["session"], told["turn"]) == (None, None)
     assert told["answer"].startswith("heard:")
     assert reader.chat("hi", "s1").status_code == 403
-    assert reader.chat("hi", headers={"Idempotency-Key": "k"}).status_code == 403
     house.settle()
     assert dump(house.db) == before
 
@@ -260,7 +185,7 @@ def test_what_is_sent_wrongly_is_told_in_sentences_that_say_what_to_do(bot):
         (422, "the body must be a JSON object, sent with Content-Type: application/json"),
         (422, "the body must be a JSON object, sent with Content-Type: application/json"),
         (422, "body.message: it is empty"),
-        (422, "body.message: it is needed; body.msg: there is no such field: GET /docs lists them"),
-        (404, "there is no such route: GET /docs lists them"),
-        (405, "this route takes another method: see GET /docs"),
+        (422, "body.message: it is needed; body.msg: there is no such field: GET /openapi.json lists them"),
+        (404, "there is no such route: GET /openapi.json lists them"),
+        (405, "this route takes another method: see GET /openapi.json"),
     ]

@@ -52,7 +52,7 @@ def samples(text):
     return found
 
 
-def test_metrics_tell_turns_tokens_tools_and_times(house, bot, server):
+def test_metrics_tell_turns_tokens_and_tools(house, bot, server):
     server.answer = None
     server.play(
         script.reply("", calls=[("save_note", {"text": "milk"}), ("read_jottings", {}), ("made_up_canary", {})]),
@@ -70,14 +70,9 @@ def test_metrics_tell_turns_tokens_tools_and_times(house, bot, server):
         'agent_tool_calls_total{caller="bot",ruling="allowed",tool="read_jottings"}': 1,
         'agent_tool_calls_total{caller="bot",ruling="unknown",tool="other"}': 1,
     }
-    assert told['agent_turn_own_seconds_count{caller="bot"}'] == 1
-    assert told['agent_turn_model_seconds_bucket{caller="bot",le="+Inf"}'] == 1
-
     house.house.metrics = Metrics()  # as after a restart
-    counted = {name: value for name, value in samples(bot.get("/metrics").text).items() if "_turn_" not in name}
-    counted = {name: value for name, value in counted.items() if "requests" not in name}
-    assert counted == {name: told[name] for name in counted}
-    assert len(counted) == 6
+    assert samples(bot.get("/metrics").text) == told
+    assert len(told) == 6
 
 
 def test_metrics_of_another_are_seen_by_the_person_alone(house, bot):
@@ -148,12 +143,6 @@ def test_no_event_is_seen_by_two_owners(house, bot):
     assert sum(map(len, seen)) == len(set.union(*seen)) == house.db.value("select count(*) from event")
 
 
-def test_streams_of_a_caller_are_bounded(house, bot):
-    caller = callers.get(house.db, "bot")
-    house.house.streams[caller.id] = house.house.limits.streams
-    assert bot.get("/events").status_code == 429
-
-
 # Two callers never see each other's words.
 
 CANARY = "Quetzalcoatlus"
@@ -201,7 +190,7 @@ def test_no_route_gives_another_callers_words(two, server):
     house, full, curious = two
     assert CANARY in full.get("/search", params={"q": "dragon"}).text
 
-    get = ("/search?q=dragon+fish+friend", "/tasks?state=all", "/metrics", "/v1/models", "/docs", "/openapi.json")
+    get = ("/search?q=dragon+fish+friend", "/tasks?state=all", "/metrics", "/v1/models", "/openapi.json")
     words = {"messages": [{"role": "user", "content": "dragon"}]}
     asked = [
         *map(curious.get, get),

@@ -1,4 +1,4 @@
-"""Callers: other programs that use this memory over HTTP, and the idempotency keys of their requests.
+"""Callers: other programs that use this memory over HTTP, and by what they know their sessions.
 
 Each caller is an owner whose memory no other sees; it uses the person's own memory only by explicit grant. A token is
 256 random bits, shown once; the file stores its SHA-256, which is enough for random tokens.
@@ -19,7 +19,7 @@ from agent_cli.values import frozen
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _COLUMNS = "id, name, owner, may, at, utc_offset, seen_at, revoked_at, hash"
 _SEEN = timedelta(hours=1)  # how often a visit is recorded at most
-_TRANSCRIPT, NAMED = "said ", "named "  # prefixes of the keys of sessions; keys of callers have no blank
+_TRANSCRIPT, _NAMED = "said ", "named "  # prefixes of keys
 
 
 @frozen
@@ -53,13 +53,11 @@ class Caller:
 
 
 @frozen
-class AnsweredRequest:
-    """A request that was begun: its session, the id of its reply or None, and the lines beside that as JSON."""
+class KnownSession:
+    """A session that a caller knows by a name or by its transcript, and the last message of that."""
 
-    hash: str
     session: int
     message: int | None
-    lines: str
 
 
 def add(db: Database, name: str, time: clock.Clock, *, mine: bool = False, writes: bool = True) -> tuple[Caller, str]:
@@ -127,30 +125,15 @@ def open_sessions(db: Database) -> list[int]:
     return [id for (id,) in db.rows(query)]
 
 
-# Idempotent requests, names of sessions, and transcripts by which a session is recognised.
+# What sessions are called by callers, and the transcripts by which one is recognised.
 
 
-def save_request(db: Database, caller: Caller, key: str, session: int, time: clock.Clock, *, hash: str = "") -> None:
-    """Record that a request with this key is answered in a session, or (NAMED and a name) what a session is called."""
-    db.execute(
-        """insert into answered (owner, key, hash, session_id, at) values (?, ?, ?, ?, ?)
-           on conflict (owner, key) do update set hash = excluded.hash, session_id = excluded.session_id,
-              message_id = null, lines = '{}', at = excluded.at""",
-        (caller.owner, _key(caller, key), hash, session, clock.utc(time())),
-    )
+def name_session(db: Database, caller: Caller, name: str, session: int, time: clock.Clock) -> None:
+    _save_key(db, caller, f"{_NAMED}{name}", session, None, time)
 
 
-def find_request(db: Database, caller: Caller, key: str) -> AnsweredRequest | None:
-    query = "select hash, session_id, message_id, lines from answered where owner = ? and key = ?"
-    row = db.row(query, (caller.owner, _key(caller, key)))
-    return AnsweredRequest(*row) if row else None
-
-
-def finish_request(db: Database, caller: Caller, key: str, message: int, lines: str = "{}") -> None:
-    """Record the reply of a request, and the program's lines beside it as a JSON object."""
-    values = (message, lines, caller.owner, _key(caller, key))
-    with db.write():
-        db.execute("update answered set message_id = ?, lines = ? where owner = ? and key = ?", values)
+def find_by_name(db: Database, caller: Caller, name: str) -> KnownSession | None:
+    return _find_key(db, caller, f"{_NAMED}{name}")
 
 
 def blank_lines(db: Database, found: Sequence[int]) -> None:
@@ -165,26 +148,34 @@ def record_transcript(
     former = "delete from answered where session_id = ? and owner = ? and substr(key, 1, ?) = ?"
     with db.write():
         db.execute(former, (session, caller.owner, len(like), like))
-        save_request(db, caller, key, session, time)
-        finish_request(db, caller, key, message)
+        _save_key(db, caller, key, session, message, time)
 
 
-def find_by_transcript(db: Database, caller: Caller, transcript: str) -> AnsweredRequest | None:
-    return find_request(db, caller, _transcript_key(db, transcript))
+def find_by_transcript(db: Database, caller: Caller, transcript: str) -> KnownSession | None:
+    return _find_key(db, caller, _transcript_key(db, transcript))
 
 
 def erase_answered(
     db: Database, messages: Sequence[int], sessions: Sequence[int] = (), requests: Sequence[int] = ()
 ) -> None:
-    """Erase requests by their replies, sessions or ids. Runs in the caller's transaction."""
+    """Erase what sessions are known by: of these messages, sessions or ids. Runs in the caller's transaction."""
     for column, erased in (("message_id", messages), ("session_id", sessions), ("id", requests)):
         db.execute(f"delete from answered where {column} in (select value from json_each(?))", (erased,))
 
 
-def prune(db: Database, before: str) -> None:
-    """Delete keys of requests older than this; keys that name sessions stay."""
-    with db.write():
-        db.execute("delete from answered where at < ? and hash <> ''", (before,))
+def _save_key(db: Database, caller: Caller, key: str, session: int, message: int | None, time: clock.Clock) -> None:
+    db.execute(
+        """insert into answered (owner, key, hash, session_id, message_id, at) values (?, ?, '', ?, ?, ?)
+           on conflict (owner, key) do update set session_id = excluded.session_id, message_id = excluded.message_id,
+              at = excluded.at""",
+        (caller.owner, _key(caller, key), session, message, clock.utc(time())),
+    )
+
+
+def _find_key(db: Database, caller: Caller, key: str) -> KnownSession | None:
+    query = "select session_id, message_id from answered where owner = ? and key = ?"
+    row = db.row(query, (caller.owner, _key(caller, key)))
+    return KnownSession(*row) if row else None
 
 
 def _hash(token: str) -> str:

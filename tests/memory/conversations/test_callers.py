@@ -1,4 +1,4 @@
-"""Who may come in, with which memory; and which requests are answered already."""
+"""Who may come in, with which memory; and by what it knows its sessions."""
 
 import json
 from datetime import timedelta
@@ -65,24 +65,15 @@ def bot(db):
     return callers.add(db, "bot", noon)[0]
 
 
-def exchange(db, caller, key="k"):
-    """A request with a key, answered."""
+def exchange(db, caller):
+    """A message and its answer, in a session that has a name."""
     session = sessions.start(db, caller.scope, NOON)
     log.add_user_message(db, session, caller.scope, [Part("My boat is called Windrose.", "http")], NOON)
     reply = log.add_user_message(db, session, caller.scope, [Part("Nice.", "http")], NOON)
-    with db.write():
-        callers.save_request(db, caller, key, session, noon, hash="of the body")
-    callers.finish_request(db, caller, key, reply)
     callers.record_transcript(db, caller, "all that was said", session, reply, noon)
     with db.write():
-        callers.save_request(db, caller, f"{callers.NAMED}house", session, noon)
+        callers.name_session(db, caller, "house", session, noon)
     return session, reply
-
-
-def test_request_is_known_by_its_key_and_told_from_another(db, bot):
-    session, reply = exchange(db, bot)
-    assert callers.find_request(db, bot, "k") == callers.AnsweredRequest("of the body", session, reply, "{}")
-    assert callers.find_request(db, callers.add(db, "other", noon)[0], "k") is None
 
 
 def test_session_is_found_by_how_far_it_has_come_and_by_its_name(db, bot):
@@ -90,25 +81,19 @@ def test_session_is_found_by_how_far_it_has_come_and_by_its_name(db, bot):
     callers.record_transcript(db, bot, "and more", session, reply, noon)
     assert callers.find_by_transcript(db, bot, "all that was said") is None
     assert callers.find_by_transcript(db, bot, "and more").session == session
-    assert callers.find_request(db, bot, f"{callers.NAMED}house").session == session
+    assert callers.find_by_name(db, bot, "house").session == session
+    assert callers.find_by_name(db, callers.add(db, "other", noon)[0], "house") is None
     assert "said" not in {key.partition("/")[2] for (key,) in db.rows("select key from answered")}
 
 
-def test_old_keys_are_free_again_and_names_stay(db, bot):
-    exchange(db, bot)
-    callers.prune(db, clock.utc(NOON + timedelta(days=8)))
-    assert callers.find_request(db, bot, "k") is None
-    assert callers.find_request(db, bot, f"{callers.NAMED}house").session == 1
-
-
-def test_forgetting_a_conversation_forgets_which_requests_it_answered(db, bot):
+def test_forgetting_a_conversation_forgets_by_what_it_was_known(db, bot):
     exchange(db, bot)
     plan = forget.planned(db, selection.select_by_handle(db, bot.owner, ["s1"]))
     forget.erase(db, plan, noon)
     assert db.rows("select * from answered") == []
 
 
-def test_retention_takes_which_requests_were_answered(db, bot):
+def test_retention_takes_by_what_messages_were_known(db, bot):
     session, _ = exchange(db, bot)
     with db.write():
         retention._erase_messages(db, [session], [1, 2])

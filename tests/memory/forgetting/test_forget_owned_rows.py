@@ -5,7 +5,7 @@ import os
 import pytest
 
 from agent_cli.errors import UsageError
-from agent_cli.memory.conversations import callers, log, sessions
+from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.forgetting import erasure_receipt, forget, selection
 from agent_cli.memory.planner import notes, schedules, tasks
@@ -279,14 +279,12 @@ def test_of_very_many_sections_no_trace_is_left(file, folder):
 
 
 def test_the_receipts_kept_for_a_repeated_answer_are_forgotten_with_what_they_tell(file):
-    bot, _ = callers.add(file, "bot", noon, mine=True)
     asked = say(file, sessions.start(file, HERE, NOON), "Keep what I wrote down yesterday")
-    with file.write():
-        callers.save_request(file, bot, "k1", 1, noon)
     notes.add(file, HERE, "The safe opens with swordfish", noon)
-    callers.finish_request(
-        file, bot, "k1", ids.number("message", asked), '{"receipts": ["saved n1 “The safe opens with swordfish”"]}'
-    )
+    lines = '{"receipts": ["saved n1 “The safe opens with swordfish”"]}'
+    with file.write():  # as a program before wrote them
+        kept = "insert into answered values (1, 'person', '1/k1', 'hash', 1, ?, ?, '')"
+        file.execute(kept, (ids.number("message", asked), lines))
     assert erase(file, "n1").traces == 0
-    assert callers.find_request(file, bot, "k1").lines == "{}"
+    assert file.value("select lines from answered") == "{}"
     assert file.value("select count(*) from answered where lines like '%swordfish%'") == 0
