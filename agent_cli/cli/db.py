@@ -65,8 +65,7 @@ def backup(
 
 @app.command()
 def export(
-    app_: App,
-    kind: list[ExportableKind] | None = option("--kind", "Only this kind; may be given again."),
+    app_: App, kind: list[ExportableKind] | None = option("--kind", "Only this kind; may be given again.")
 ) -> None:
     """Print everything that is remembered as JSON lines."""
     for row in transfer.export_rows(app_.db, app_.scope.owner, [_NAMES[each.value] for each in kind or ()]):

@@ -300,10 +300,7 @@ def history(app_: App, handle: FactHandle, limit: Limit = 50, as_json: AsJson = 
 
 
 @app.command(cls=Decision)
-def undo(
-    app_: App,
-    handle: str | None = argument("A fact's handle; without it: what was changed last.", None),
-) -> None:
+def undo(app_: App, handle: str | None = argument("A fact's handle; without it: what was changed last.", None)) -> None:
     """Take back your last change, with everything that it changed."""
     fact = _find(app_, handle) if handle else None
     decided = "" if fact else queue.last_batch(app_.memory)
@@ -403,8 +400,7 @@ def _edit_all(app_: App) -> None:
 
 @app.command()
 def scripts(
-    app_: App,
-    switch: Literal["on", "off"] | None = argument("Without it: what is set now.", None, show_default=False),
+    app_: App, switch: Literal["on", "off"] | None = argument("Without it: what is set now.", None, show_default=False)
 ) -> None:
     """Let your own scripts decide without asking you. Off unless you set it.
 

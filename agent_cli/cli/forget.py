@@ -22,12 +22,7 @@ _WHICH = f"As in {', '.join(kinds.EXAMPLES)}; or words, as --topic takes them."
 @app.command("forget", cls=Decision)
 def command(
     app_: App,
-    handles: list[str] | None = argument(
-        _WHICH,
-        None,
-        metavar="[ID…|WORDS]",
-        show_default=False,
-    ),
+    handles: list[str] | None = argument(_WHICH, None, metavar="[ID…|WORDS]", show_default=False),
     about: str | None = option("--topic", "Everything that contains all these words."),
     session: list[str] | None = option("--session", "A session and everything said in it."),
     since: str | None = option("--since", "From this day on, as in 2026-03-01."),

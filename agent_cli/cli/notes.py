@@ -200,9 +200,7 @@ def show_task(app_: App, handle: TaskHandle, as_json: AsJson = False) -> None:
 
 @tasks_app.command("add")
 def add_task(
-    app_: App,
-    words: list[str] = argument("What and when: call the dentist friday 3pm."),
-    at: AtOption = None,
+    app_: App, words: list[str] = argument("What and when: call the dentist friday 3pm."), at: AtOption = None
 ) -> None:
     """Add a task, as `agent remind` does."""
     _add_task(app_, " ".join(words), at, "typed")
@@ -222,9 +220,7 @@ def reopen(app_: App, handles: TaskHandles) -> None:
 
 @tasks_app.command()
 def snooze(
-    app_: App,
-    handle: TaskHandle,
-    when: list[str] = argument("Until when: 1 hour, tomorrow at 9.", metavar="WHEN"),
+    app_: App, handle: TaskHandle, when: list[str] = argument("Until when: 1 hour, tomorrow at 9.", metavar="WHEN")
 ) -> None:
     """Postpone a reminder."""
     until = due_times.parse_moment(" ".join(when), app_.time(), moments.local_zone())

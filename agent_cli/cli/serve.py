@@ -118,8 +118,7 @@ mcp_app = group(
 
 @mcp_app.command("serve")
 def serve_mcp(
-    app_: App,
-    write: bool = flag("--write", "Notes may be saved too, and facts proposed; those wait for your yes."),
+    app_: App, write: bool = flag("--write", "Notes may be saved too, and facts proposed; those wait for your yes.")
 ) -> None:
     """Serve what is remembered, on standard input and output. Another assistant starts this."""
     from agent_cli.serve import mcp  # the library takes 0.6 s

@@ -209,8 +209,7 @@ def claude(invocation: Invocation, file: Export) -> None:
 
 @import_app.command(cls=Decision)
 def llm(
-    invocation: Invocation,
-    file: Path = argument("Its logs.db; `llm logs path` says where that is.", metavar="FILE"),
+    invocation: Invocation, file: Path = argument("Its logs.db; `llm logs path` says where that is.", metavar="FILE")
 ) -> None:
     """Import what llm has logged. The file is only read; a later import adds what is new."""
     _import(invocation, file, "llm")

@@ -246,9 +246,7 @@ Candidates = Sequence[retention.RetentionCandidate]
 
 @retention_app.callback(invoke_without_command=True)
 def overview(
-    context: Context,
-    dry_run: bool = flag("--dry-run", "List what would be removed now."),
-    as_json: AsJson = False,
+    context: Context, dry_run: bool = flag("--dry-run", "List what would be removed now."), as_json: AsJson = False
 ) -> None:
     """Show how long each kind is kept, how much there is, what would go now, and what keeps the rest."""
     if context.invoked_subcommand is not None:
