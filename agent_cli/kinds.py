@@ -22,7 +22,6 @@ class Kind:
     letter: str  # of its handles, as in n4; the index knows the kind by it too
     name: str
     module: str  # which writes its table
-    stored_in: str = ""  # the table, where it has not the name of the kind
     owned: bool = True  # its rows have an owner: the person or a caller
     word: str = ""  # what the person calls it, where that is not its name
     plural: str = ""  # where it is not the name with an s
@@ -36,7 +35,7 @@ class Kind:
 
     @property
     def table(self) -> str:
-        return self.stored_in or self.name
+        return self.name
 
     @property
     def shown(self) -> str:
@@ -69,8 +68,6 @@ KINDS = (
     # A file is found and named by its sections. Its path is what is completed, and the file itself what is copied.
     Kind("d", "section", f"{_IN}.documents.documents", word="file", example=12, heading=FILES, exportable=False),
     Kind("c", "schedule", f"{_IN}.planner.schedules", example=3, commands="schedule"),
-    # A test of facts holds what the person asked for; it goes with the words that it mentions.
-    Kind("q", "test", f"{_IN}.facts.facts", stored_in="fact_test"),
     # What the program keeps of its own work.
     Kind("j", "job", "agent_cli.store.jobs", owned=False, exportable=False),
     Kind("e", "event", "agent_cli.store.events", owned=False, exportable=False, counted=True),

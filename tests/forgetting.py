@@ -157,11 +157,6 @@ def spread(db, secret, embed=False, files=None):
     hit = Hit("message", asked, None, session, 0.0, 1.0, secret, {"words": 1.0})
     recall_log.record(db, question, [(hit, f"- m{asked}: The code of my safe is {secret}.")], "", NOON)
     sessions.change(db, later, opening=f"The end of the previous session (s{session}, 2 January):\nperson: {secret}")
-    with db.write():
-        db.execute(
-            "insert into fact_test (uid, owner, question, mention, at) values ('T', 'person', ?1 || '?', ?1, '')",
-            (secret,),
-        )
     index.refresh_all(db)
     assert fact.id != other.id
     assert facts.listing(db, "person", 5)

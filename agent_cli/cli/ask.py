@@ -27,8 +27,7 @@ from agent_cli.agent.loop import Question
 from agent_cli.app import background, models, turns, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Invocation, group
-from agent_cli.cli.options import argument, flag, option
+from agent_cli.cli.invocation import Invocation, argument, flag, group, option
 from agent_cli.errors import AgentError, Cancelled, ModelUnavailable, StoreError, TimedOut, UsageError
 from agent_cli.llm.chat import broken
 from agent_cli.llm.model import Cancel, ChatModel
@@ -67,43 +66,29 @@ class AskOptions:
 app = group()
 
 
-@app.command(context_settings={"ignore_unknown_options": False})
+@app.command()
 def ask(
     invocation: Invocation,
     words: list[str] | None = argument("The question; quotes are optional.", None, show_default=False),
     file: list[Path] | None = option("-f, --file", "Put a file before the question; - is standard input."),
     system: str = option("-s, --system", "Instructions for this run.", ""),
-    continue_: bool = flag("-c, --continue", "Continue what was last said in this terminal, else in the folder."),
     session: str | None = option("--session", "Continue this session."),
-    interactive: bool = flag("-i, --interactive", "Go on as a conversation at the keyboard."),
     as_json: bool = flag("--json", "One JSON object at the end."),
     stream_json: bool = flag("--stream-json", "A line of JSON for each event: start, used, delta, …, end or error."),
     no_stream: bool = flag("--no-stream", "Print the answer when it is whole."),
     extract: bool = flag("-x, --extract", "Print the last block of code alone; none: exit 1."),
     why: bool = flag("--why", "Then print on standard error what memory added."),
     render: bool = flag("--render", "Style Markdown even where the output is a pipe."),
-    plain: bool = flag("--plain", "The text as the model wrote it."),
-    color: Literal["auto", "always", "never"] | None = option("--color", "Whether to use colours."),
-    no_memory: bool = flag("--no-memory", "Read nothing of memory; the run is still kept."),
-    no_save: bool = flag("--no-save", "Answer with memory, and write nothing."),
-    incognito: bool = flag("--incognito", "Write nothing, and read nothing of memory unless --memory."),
-    memory: bool = flag("--memory", "Read memory in an incognito run."),
     timeout: float | None = option("--timeout", "Seconds until it is given up (exit 7).", min=0.001, max=10_000_000),
     offline_ok: bool = flag("--offline-ok", "Exit 0 also when no server answers and memory alone does (else 3)."),
     dry_run: bool = flag("--dry-run", "Print the request, and send and keep nothing."),
 ) -> None:
-    """Ask one question."""
-    if continue_ and session:
+    """Ask one question. The options of `agent` itself work here too, as -c, -m and --incognito."""
+    if invocation.latest and session:
         raise UsageError("-c and --session exclude each other: continue the last session here, or a named one")
-    if render and (plain or invocation.plain):
+    if render and invocation.plain:
         raise UsageError("--render and --plain exclude each other")
-    invocation.latest, invocation.resume = invocation.latest or continue_, session or invocation.resume
-    invocation.interactive = invocation.interactive or interactive
-    invocation.plain, invocation.color = invocation.plain or plain, color or invocation.color
-    invocation.set_memory(memory, no_memory)
-    invocation.incognito = invocation.incognito or incognito or no_save
-    if no_save and not incognito and invocation.memory is None:
-        invocation.memory = True
+    invocation.resume = session or invocation.resume
     invocation.check()
     forms: dict[AnswerForm, bool] = {"json": as_json, "events": stream_json, "code": extract}
     chosen = [form for form, wanted in forms.items() if wanted]  # --no-stream may be combined with each

@@ -6,7 +6,6 @@ notes, facts and other kinds, and models. The options of the program are offered
 Print the script again after an update.
 """
 
-from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import typer
@@ -24,7 +23,6 @@ _INSTALL = {
     "bash": f"mkdir -p {_FOLDER} && agent completion bash > {_FOLDER}/agent",
     "zsh": "mkdir -p ~/.zfunc && agent completion zsh > ~/.zfunc/_agent  # named in fpath before compinit, in ~/.zshrc",
     "fish": f"mkdir -p {_FISH_FOLDER} && agent completion fish > {_FISH_FOLDER}/agent.fish",
-    "pwsh": "agent completion pwsh | Out-String | Invoke-Expression  # in the file that $PROFILE names",
 }
 
 _HANDLE_COMMANDS = tuple(kind.commands for kind in kinds.KINDS if kind.commands)
@@ -43,7 +41,7 @@ values of that option. "@facts" among the words stands for what `agent facts lis
 
 @app.command()
 def completion(
-    shell: typer.Context, name: Literal["bash", "zsh", "fish", "pwsh"] = typer.Argument(metavar="bash|zsh|fish|pwsh")
+    shell: typer.Context, name: Literal["bash", "zsh", "fish"] = typer.Argument(metavar="bash|zsh|fish")
 ) -> None:
     """Print a script that completes commands and options in your shell."""
     output.write(script(name, table()) + "\n")
@@ -96,36 +94,21 @@ def _first(help: str | None) -> str:
 
 
 def script(shell: str, found: Table) -> str:
-    """The script for a shell, with its first line saying how to install it."""
-    template, words, between = _TEMPLATES[shell]
-    paths = [place for place in found if place and " " not in place]
-    whole = template.replace("@function", _FUNCTION).replace(
-        "@paths", between.join(f"'{path}'" if between == " " else path for path in paths)
-    )
-    whole = whole.replace("@words", "\n".join(words(place, some) for place, some in found.items()))
+    """The script for a shell, with its first line saying how to install it.
+
+    Its function prints the words of a place, a line each, with a tab before what they mean.
+    """
+    template, case, end, listed, between = _SHELLS[shell]
+    cases = []
+    for place, words in found.items():
+        lines = " ".join(f"'{word}\t{help}'" for word, help in words.items() if word[0] != "@")
+        commands = [f"printf '%s\\n' {lines}"] if lines else []
+        commands += [listed.format(word[1:]) for word in words if word[0] == "@"]
+        cases.append(f"        {case.format(place)} {'; '.join(commands) or 'true'}{end}")
+    whole = template.replace("@function", _FUNCTION).replace("@words", "\n".join(cases))
+    whole = whole.replace("@paths", between.join(place for place in found if place and " " not in place))
     head = "#compdef agent agent-cli\n" if shell == "zsh" else ""
     return f"{head}# To install: {_INSTALL[shell]}\n{whole}"
-
-
-def _printed(place: str, words: Mapping[str, str], case: str, end: str, listed: str) -> str:
-    """The case of a place in a function that prints its words, a line each, with a tab before what they mean."""
-    lines = " ".join(f"'{word}\t{help}'" for word, help in words.items() if word[0] != "@")
-    commands = [f"printf '%s\\n' {lines}"] * bool(lines) + [listed.format(word[1:]) for word in words if word[0] == "@"]
-    return f"        {case.format(place)} {'; '.join(commands) or 'true'}{end}"
-
-
-def _in_sh(place: str, words: Mapping[str, str]) -> str:
-    return _printed(place, words, "'{}')", " ;;", "command agent {} list 2>/dev/null | cut -d' ' -f1")
-
-
-def _in_fish(place: str, words: Mapping[str, str]) -> str:
-    listed = "command agent {} list 2>/dev/null | string replace -r '^(\\S+)\\s+' '$1\\t'"
-    return _printed(place, words, "case '{}';", "", listed)
-
-
-def _in_pwsh(place: str, words: Mapping[str, str]) -> str:
-    quoted = ", ".join(f"'{word}'" for word in words if word[0] != "@")
-    return f"        '{place}' = @({quoted})"
 
 
 _FUNCTION = """\
@@ -189,28 +172,10 @@ function __agent_find
     count $__agent_found >/dev/null
 end
 complete -c agent -c agent-cli -n __agent_find -f -a '$__agent_found'"""
-_PWSH = """\
-Register-ArgumentCompleter -Native -CommandName agent, agent-cli -ScriptBlock {
-    param($word, $ast, $cursor)
-    $places = @{
-@words
-    }
-    $at = ''; $before = ''
-    foreach ($each in $ast.CommandElements | Select-Object -Skip 1) {
-        $text = $each.ToString()
-        if ($each.Extent.EndOffset -ge $cursor -and $text -eq $word) { continue }
-        if ($places.ContainsKey("$at/$text")) { $at = "$at/$text" }
-        $before = $text
-    }
-    $offered = $places["$at $before"]
-    if (-not $offered) { $offered = $places[$at] + $places["$at -"] + $places[" -"] }
-    $offered | Where-Object { $_ -like "$word*" } | ForEach-Object {
-        [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_)
-    }
-}"""
-_TEMPLATES: dict[str, tuple[str, Callable[[str, Mapping[str, str]], str], str]] = {  # what stands between paths: last
-    "bash": (_BASH, _in_sh, "|"),
-    "zsh": (_ZSH, _in_sh, "|"),
-    "fish": (_FISH, _in_fish, " "),
-    "pwsh": (_PWSH, _in_pwsh, ""),
+_LISTED = "command agent {} list 2>/dev/null | "
+_SH = ("'{}')", " ;;", _LISTED + "cut -d' ' -f1", "|")
+_SHELLS = {  # the template, how a case begins and ends, what lists handles, what stands between paths
+    "bash": (_BASH, *_SH),
+    "zsh": (_ZSH, *_SH),
+    "fish": (_FISH, "case '{}';", "", _LISTED + "string replace -r '^(\\S+)\\s+' '$1\\t'", " "),
 }

@@ -6,8 +6,7 @@ from dataclasses import asdict, fields
 from typer import Exit
 
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Decision, Invocation, group, noun
-from agent_cli.cli.options import AsJson, Limit, argument, flag
+from agent_cli.cli.invocation import AsJson, Decision, Invocation, Limit, argument, flag, group, noun
 from agent_cli.config import settings_file
 from agent_cli.config.values import Config
 from agent_cli.errors import AgentError, ConfigError, UsageError

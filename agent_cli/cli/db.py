@@ -9,8 +9,7 @@ from typer import Exit
 from agent_cli import clock, kinds
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Decision, Invocation, group
-from agent_cli.cli.options import AsJson, argument, flag, option
+from agent_cli.cli.invocation import AsJson, Decision, Invocation, argument, flag, group, option
 from agent_cli.config import settings_file
 from agent_cli.errors import FileRefused, StoreBusy, StoreError, UsageError
 from agent_cli.memory.transfers import transfer

@@ -9,8 +9,7 @@ from typer import Argument
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Decision, Invocation, noun
-from agent_cli.cli.options import AsJson, argument, flag
+from agent_cli.cli.invocation import AsJson, Decision, Invocation, argument, flag, noun
 from agent_cli.errors import Cancelled, UsageError
 from agent_cli.memory.documents import document_sync, documents
 from agent_cli.memory.scope import short_path

@@ -8,15 +8,30 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from typer import Argument, Context, Exit, Option
+from typer import Argument, Option
 
 from agent_cli import limits
 from agent_cli.agent import profile as fact_profile
 from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import consent, forget, output
-from agent_cli.cli.invocation import Decision, given, group, noun, opened, parse_moment, report_skipped
-from agent_cli.cli.options import AsJson, ConfirmRead, EveryState, Hidden, Limit, Until, argument, flag, option
+from agent_cli.cli.invocation import (
+    AsJson,
+    ConfirmRead,
+    Decision,
+    EveryState,
+    Hidden,
+    Limit,
+    Until,
+    argument,
+    flag,
+    given,
+    noun,
+    opened,
+    option,
+    parse_moment,
+    report_skipped,
+)
 from agent_cli.errors import NobodyAsked, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.facts import adoption, fact_files, facts
@@ -37,7 +52,6 @@ FactHandles = Annotated[list[str] | None, Argument(metavar="ID...", help="Handle
 DecideAll = Annotated[bool, Option("--all", help="All that wait for your yes; needs --yes.")]
 
 _UNCHANGED = "nothing was changed"
-_NO_TESTS = "there are no tests; `agent facts test add QUESTION --mention WORDS` adds one"
 _SESSION_ALONE = ("fact of one session alone stays", "facts of one session alone stay")
 
 
@@ -517,64 +531,3 @@ def _row(fact: Fact, now: datetime, marks: bool) -> dict[str, str]:
     notes = "; ".join(note for note in (_place(fact), until) if note)
     statement = f"{fact.statement}{f' ({notes})' if notes else ''}"
     return {"id": fact.handle, "day": fact.day, "mark": mark if marks else "", "fact": statement}
-
-
-test_app = group("Ask saved questions, and check whether memory answers them.")
-app.add_typer(test_app, name="test")
-
-
-@test_app.callback(invoke_without_command=True)
-def tests_(context: Context) -> None:
-    """Ask saved questions, and check whether memory answers them. Exit 1 when it does not."""
-    if context.invoked_subcommand is None:
-        run_tests(context.obj.app())
-
-
-@test_app.command("add")
-def add_test(
-    app_: App,
-    question: list[str] = argument("What will be asked."),
-    mention: list[str] = option("--mention", "Words that one of the best hits must contain; may be given again.", ...),
-) -> None:
-    """Save a question."""
-    test = facts.add_test(app_.db, app_.scope, " ".join(question), mention, app_.time)
-    output.say(f"saved {test.handle} “{test.question}”")
-
-
-@test_app.command("list")
-def list_tests(app_: App, limit: Limit = 100, as_json: AsJson = False) -> None:
-    """List the questions."""
-    output.listing(
-        facts.list_tests(app_.db, app_.scope.owner, limit),
-        as_json,
-        lambda each: each.describe(),
-        lambda each: {"id": each.handle, "question": each.question, "mention": " + ".join(each.mentions)},
-        _NO_TESTS,
-    )
-
-
-@test_app.command("rm")
-def rm_tests(app_: App, handles: list[str]) -> None:
-    """Erase questions."""
-    found = [facts.get_test(app_.db, ids.number("test", handle), app_.scope.owner) for handle in handles]
-    with app_.db.write():
-        facts.erase_tests(app_.db, [each.id for each in found])
-    output.lines(f"erased {each.handle} “{each.question}”" for each in found)
-
-
-@test_app.command("run")
-def run_tests(app_: App, as_json: AsJson = False) -> None:
-    """Ask all of them. Exit 1 when an answer is not found."""
-    find = upkeep.search(app_, Filter(app_.scope.owner), facts.TEST_HITS)
-    tests = facts.list_tests(app_.db, app_.scope.owner)
-    missing = {each.handle: facts.missing_words(each, (hit.text for hit in find(each.question).hits)) for each in tests}
-    if as_json:
-        output.put_json([{**each.describe(), "missing": missing[each.handle]} for each in tests])
-    elif not tests:
-        output.note(_NO_TESTS)
-    for each in tests if not as_json else ():
-        lacks = ", ".join(missing[each.handle])
-        more = f"  (not found: {lacks})" if lacks else ""
-        output.say(f"{'✗' if lacks else '✓'} {each.handle}  {each.question}{more}")
-    if any(missing.values()):
-        raise Exit(1)

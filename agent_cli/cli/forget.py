@@ -7,8 +7,7 @@ from typer import Exit
 from agent_cli import clock, kinds, terminal
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
-from agent_cli.cli.invocation import Decision, group, parse_moment
-from agent_cli.cli.options import AsJson, Until, argument, flag, option
+from agent_cli.cli.invocation import AsJson, Decision, Until, argument, flag, group, option, parse_moment
 from agent_cli.errors import TracesLeft, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.forgetting import erasure_receipt, forget, selection

@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from functools import update_wrapper
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO, TypeVar
 
-from typer import Context, Typer
+from typer import Argument, Context, Option, Typer
 from typer.core import TyperCommand, TyperGroup
 
 from agent_cli import clock, terminal
@@ -84,6 +84,33 @@ def group(help: str = "", **settings: Any) -> Commands:
 
 def noun(help: str) -> Commands:
     return group(help, cls=Noun)
+
+
+def option(names: str, help: str, default: Any = None, **settings: Any) -> Any:
+    """An option of a command, by its names as in "-m, --model"; for `default` ... one must be given."""
+    return Option(default, *names.split(", "), help=help, **settings)
+
+
+def flag(names: str, help: str, **settings: Any) -> Any:
+    """An option that is given or not."""
+    return option(names, help, False, **settings)
+
+
+def argument(help: str = "", default: Any = ..., **settings: Any) -> Any:
+    """A word behind a command; without a default it must be given."""
+    return Argument(default, help=help, **settings)
+
+
+AsJson = Annotated[bool, Option("--json", help="As JSON.")]
+Limit = Annotated[int, Option("--limit", min=1, help="Show at most this many.")]
+Hidden = Annotated[bool, Option("--hidden", help="Those that `rm` has hidden.")]
+EveryState = Annotated[bool, Option("--all", help="In every state.")]
+Until = Annotated[str | None, Option("--until", help="Up to and including this day.")]
+Yes = Annotated[bool, Option("--yes", help="Do not ask.")]
+ConfirmRead = Annotated[bool, Option("--yes", help="Confirm that you have read them.")]
+NewWords = Annotated[list[str] | None, Argument(help="Its new words; without them your editor opens.")]
+PeriodUnit = Literal["session", "day", "week", "month", "quarter", "year"]
+"""What a summary covers: one session, or a period of this length."""
 
 
 def parse_moment(
@@ -178,13 +205,6 @@ class Invocation:
     def note(self, text: str) -> None:
         if not self.quiet:
             output.note(text)
-
-    def set_memory(self, wanted: bool, unwanted: bool) -> None:
-        """Apply --memory and --no-memory. Raises UsageError when both are given."""
-        if wanted and unwanted:
-            raise UsageError("--memory and --no-memory exclude each other")
-        if wanted or unwanted:
-            self.memory = wanted
 
     @property
     def model_only_option(self) -> str:

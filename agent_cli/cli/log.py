@@ -12,8 +12,7 @@ from typing import Any, Literal, NoReturn
 from agent_cli import clock, text
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Invocation, group, noun, parse_moment
-from agent_cli.cli.options import AsJson, Limit, flag, option
+from agent_cli.cli.invocation import AsJson, Invocation, Limit, flag, group, noun, option, parse_moment
 from agent_cli.errors import UsageError
 from agent_cli.memory.reports import records, signals
 from agent_cli.store import events, ids, jobs

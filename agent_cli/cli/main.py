@@ -188,6 +188,8 @@ def start(
     version: Annotated[bool, Option("--version", callback=_print_version, is_eager=True)] = False,
 ) -> None:
     """A terminal assistant that remembers. Without a command it starts a conversation."""
+    if memory and no_memory:
+        raise UsageError("--memory and --no-memory exclude each other")
     invocation = Invocation(
         flags={"model": model, "db": str(db) if db else None},
         quiet=quiet,
@@ -199,13 +201,13 @@ def start(
         color=color,
         plain=plain,
         screen_reader=screen_reader or os.environ.get("ACCESSIBLE", "").lower() not in ("", "0", "false", "no"),
+        memory=memory if memory or no_memory else None,
         incognito=incognito,
         interactive=interactive,
     )
     output.set_look(color, plain=plain)
     if screen_reader:
         os.environ["ACCESSIBLE"] = "1"  # the screens of a conversation read it there
-    invocation.set_memory(memory, no_memory)
     if CHILD in os.environ:  # the clock decides what expires, so it stays that of the process that started this one
         os.environ["AGENT_NOW"] = os.environ[CHILD].removeprefix("1")
     os.environ[CHILD] = f"1{os.environ.get('AGENT_NOW', '')}"  # seen by every process that this one starts

@@ -7,8 +7,19 @@ from typer import Argument, Option
 
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Decision, given, group, noun
-from agent_cli.cli.options import AsJson, Hidden, Limit, NewWords, argument, flag, option
+from agent_cli.cli.invocation import (
+    AsJson,
+    Decision,
+    Hidden,
+    Limit,
+    NewWords,
+    argument,
+    flag,
+    given,
+    group,
+    noun,
+    option,
+)
 from agent_cli.clock import local
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import due_times, moments

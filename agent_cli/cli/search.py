@@ -17,8 +17,19 @@ from agent_cli.agent import profile
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Invocation, group, opened, parse_moment
-from agent_cli.cli.options import AsJson, Limit, PeriodUnit, Until, argument, flag, option
+from agent_cli.cli.invocation import (
+    AsJson,
+    Invocation,
+    Limit,
+    PeriodUnit,
+    Until,
+    argument,
+    flag,
+    group,
+    opened,
+    option,
+    parse_moment,
+)
 from agent_cli.errors import UsageError
 from agent_cli.memory.search import index, recall, recall_log, vectors, word_tables
 from agent_cli.memory.search.candidates import Filter, between_days

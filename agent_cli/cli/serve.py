@@ -9,8 +9,7 @@ from typer import Argument, Context, Exit
 
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
-from agent_cli.cli.invocation import Decision, Invocation, group
-from agent_cli.cli.options import AsJson, argument, flag, option
+from agent_cli.cli.invocation import AsJson, Decision, Invocation, argument, flag, group, option
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import callers
 from agent_cli.repl import reminders

@@ -15,8 +15,20 @@ from agent_cli.agent.jobs import summariser
 from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Decision, Invocation, group, noun, opened, report_skipped
-from agent_cli.cli.options import AsJson, Hidden, Limit, argument, flag, option
+from agent_cli.cli.invocation import (
+    AsJson,
+    Decision,
+    Hidden,
+    Invocation,
+    Limit,
+    argument,
+    flag,
+    group,
+    noun,
+    opened,
+    option,
+    report_skipped,
+)
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import tombstones

@@ -11,8 +11,19 @@ from typer import Argument, Option
 from agent_cli import text
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
-from agent_cli.cli.invocation import Decision, noun, report_skipped
-from agent_cli.cli.options import AsJson, ConfirmRead, EveryState, Hidden, Limit, argument, flag, option
+from agent_cli.cli.invocation import (
+    AsJson,
+    ConfirmRead,
+    Decision,
+    EveryState,
+    Hidden,
+    Limit,
+    argument,
+    flag,
+    noun,
+    option,
+    report_skipped,
+)
 from agent_cli.errors import UsageError
 from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, MemoryContext
 from agent_cli.memory.skills import skills

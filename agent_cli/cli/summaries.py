@@ -15,8 +15,18 @@ from typer import Argument, Context
 from agent_cli import clock, text
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
-from agent_cli.cli.invocation import Decision, Invocation, group, noun
-from agent_cli.cli.options import AsJson, Limit, PeriodUnit, argument, flag, option
+from agent_cli.cli.invocation import (
+    AsJson,
+    Decision,
+    Invocation,
+    Limit,
+    PeriodUnit,
+    argument,
+    flag,
+    group,
+    noun,
+    option,
+)
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.dates import periods
@@ -30,9 +40,6 @@ app = noun("Show and rebuild the summaries of conversations, days, weeks, months
 
 SummaryName = Annotated[
     str, Argument(metavar="PERIOD|HANDLE", help="2026-11-20, 2026-W47, 2026-11, 2026-Q4, 2026, today, week, y4, s3.")
-]
-SummaryNames = Annotated[
-    list[str], Argument(metavar="{PERIOD|HANDLE}...", help="Which, as in 2026-11-20, 2026-W47, y4, s3.")
 ]
 _SESSION_REFUSED = "the summary of a session is written when it is closed: `agent sessions close s4`"
 
@@ -126,25 +133,6 @@ def rebuild(
                 output.note(f"nothing is left to make {period.key} from")
     finally:
         output.say(f"made {text.counted(count, 'summary', 'summaries')}")
-
-
-@app.command()
-def pin(app_: App, names: SummaryNames) -> None:
-    """Exempt summaries from retention."""
-    _pin(app_, names, "pinned")
-
-
-@app.command()
-def unpin(app_: App, names: SummaryNames) -> None:
-    """Make summaries subject to retention again."""
-    _pin(app_, names, "unpinned")
-
-
-def _pin(app_: App, names: list[str], word: str) -> None:
-    for summary in [_summary(app_, each) for each in names]:
-        summaries.pin(app_.db, summary.id, word == "pinned")
-        events.append(app_.db, app_.time, f"summary {word}", summary.handle, actor="person")
-        output.say(f"{word} {summary.handle}, the summary of {_subject(summary)}")
 
 
 def _summary(app_: App, name: str) -> Summary:

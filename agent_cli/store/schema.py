@@ -29,7 +29,12 @@ def set_terminals(db: Database) -> None:
         db.execute("update session set terminal = '' where kind = 'ask' and owner = 'person'")
 
 
-STEPS: Steps = {"typed before": set_terminals}
+def drop_recall_tests(db: Database) -> None:
+    """The questions of `agent facts test`, a command that is gone: nothing would forget them any more."""
+    db.execute("drop table if exists fact_test")
+
+
+STEPS: Steps = {"typed before": set_terminals, "recall tests": drop_recall_tests}
 
 
 def pending_migrations(db: Database, steps: Steps) -> list[str]:

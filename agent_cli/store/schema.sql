@@ -421,15 +421,6 @@ create table answered (                         -- by what callers know their se
 create index answered_session on answered (session_id);
 create index answered_message on answered (message_id) where message_id is not null;
 
-create table fact_test (                        -- questions whose answer must mention something
-    id integer primary key autoincrement,
-    uid text not null unique,
-    owner text not null,
-    question text not null,
-    mention text not null,
-    at text not null
-) strict;
-
 create table prompt (                           -- prompt history, for the arrow keys
     id integer primary key autoincrement,
     uid text not null unique,

@@ -10,7 +10,7 @@ import pytest
 from agent_cli.cli import completion, usage
 from tests.terminal import Terminal
 
-SHELLS = ["bash", "zsh", "fish", "pwsh"]
+SHELLS = ["bash", "zsh", "fish"]
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +58,8 @@ def test_bash_completes_commands_options_and_choices(complete):
     assert complete("agent mo") == ["models"]
     assert complete("agent ") == list(usage.COMMANDS)
     assert complete("agent models ") == ["list", "use", "pull"]
-    assert complete("agent-cli -m qwen3:8b facts te") == ["test"]
-    assert complete("agent facts test ") == ["add", "list", "rm", "run"]
+    assert complete("agent-cli -m qwen3:8b facts resto") == ["restore"]
+    assert complete("agent serve callers ") == ["add", "list", "rm"]
     assert complete("agent sessions export --fo") == ["--format"]
     assert complete("agent sessions export --format ") == ["md", "json", "jsonl"]
     assert complete("agent --ver") == ["--verbose", "--version"]
@@ -82,7 +82,7 @@ def test_bash_completes_settings_models_and_the_options_of_the_program_behind_a_
 def test_bash_completes_handles_and_a_choice_after_an_equals_sign(complete, agent):
     assert complete("agent sessions show ") == ["s2", "s1"]
     assert complete("agent -r s") == ["s2", "s1"]
-    assert complete("agent facts test rm ") == []
+    assert complete("agent serve callers rm ") == []
     assert complete("agent sessions export --format = j") == ["json", "jsonl"]
     assert complete("agent sessions export --format =") == ["md", "json", "jsonl"]
 
@@ -93,7 +93,7 @@ def test_fish_completes_commands_options_choices_and_handles(places, agent, tmp_
     file.write_text(completion.script("fish", places))
     offered = {
         "agent fa": ["facts"],
-        "agent facts te": ["test"],
+        "agent facts resto": ["restore"],
         "agent sessions export --fo": ["--format"],
         "agent completion f": ["fish"],
         "agent sessions show s1": ["s1"],
@@ -138,8 +138,8 @@ def test_zsh_completes_commands_options_choices_and_handles(places, agent, tmp_p
 def test_the_table_holds_every_command_and_what_it_does(places):
     commands = [place for place in places if " " not in place]
     assert [path for path in commands if path.count("/") == 1] == [f"/{name}" for name in usage.COMMANDS]
-    assert list(places["/facts/test"]) == ["add", "list", "rm", "run"]
-    assert list(places["/facts/test/run -"]) == ["--json", "--help"]
+    assert list(places["/serve/callers"]) == ["add", "list", "rm"]
+    assert list(places["/serve/callers/list -"]) == ["--json", "--help"]
     assert [path for path in commands[1:] if not places[path.rpartition("/")[0]][path.rpartition("/")[2]]] == []
     assert places[" -"]["--model"] == "The model for this run"
 
@@ -154,8 +154,7 @@ def test_a_script_says_how_it_is_installed_and_is_whole(program, shell):
     assert all(line.count("'") % 2 == 0 for line in ran.out.splitlines())
     assert not program.db.exists()
     if shutil.which(shell):
-        check = {"pwsh": ["-Command", "-"]}.get(shell, ["-n"])
-        assert subprocess.run([shell, *check], input=ran.out, text=True, capture_output=True).stderr == ""
+        assert subprocess.run([shell, "-n"], input=ran.out, text=True, capture_output=True).stderr == ""
 
 
 def test_handles_are_listed_wherever_a_group_lists_them(places):

@@ -19,7 +19,7 @@ def moved(line):
         ask hello --model=qwen3:8b there → --model=qwen3:8b ask hello there
         facts list --db other.db --json → --db other.db facts list --json
         -v facts --plain list --as notebook → -v --plain --as notebook facts list
-        ask -r s1 and now → -r s1 ask and now"""),
+        ask -r s1 and now → -r s1 ask and now | ask -c and then → -c ask and then"""),
 )
 def test_an_option_behind_a_command_counts_as_if_it_stood_before_it(line, wanted):
     assert moved(line) == wanted
@@ -28,8 +28,6 @@ def test_an_option_behind_a_command_counts_as_if_it_stood_before_it(line, wanted
 @for_each(
     "line",
     [
-        "ask -c and what did I say before",  # options of the command itself
-        "ask --color never --incognito --plain hello",
         "notes add --title -q words",  # the value of one
         "ask -- -q is an option",
         "--db other.db notes list",

@@ -154,7 +154,7 @@ def test_without_memory_a_question_is_kept_and_told_nothing(knowing, server):
 
 
 def test_a_question_that_is_not_saved_is_answered_with_memory(knowing, server):
-    as_json = knowing("ask", "--no-save", "--json", "where is the router?").json
+    as_json = knowing("ask", "--incognito", "--memory", "--json", "where is the router?").json
     assert "Fritzbox" in told(server)
     assert ([each["id"] for each in as_json["used"]], as_json["session"], as_json["turn"]) == (["n1"], None, None)
     assert knowing.rows("select count(*) from message union all select count(*) from session") == [(0,), (0,)]
@@ -171,13 +171,11 @@ def test_an_incognito_question_makes_no_file_and_reads_none(program, server):
     program("notes", "add", "the router is a Fritzbox 7590 in the cellar")
     program("ask", "--incognito", "where is the router?")
     assert "Fritzbox" not in told(server)
-    program("ask", "--incognito", "--memory", "where is the router?")
-    assert "Fritzbox" in told(server)
     assert program.rows("select count(*) from message") == [(0,)]
 
 
 UNMEANT = {
-    "ask --nope": "no such option: --nope; did you mean --no-save?",
+    "ask --jsom": "no such option: --jsom; did you mean --json?",
     "ask hi --timeout 0": "invalid value for '--timeout'",
     "ask -c --session s1 hi": "-c and --session exclude each other",
     "-c -r s1": "-c and -r exclude each other",
@@ -188,7 +186,7 @@ UNMEANT = {
     "ask hello --db": "option '--db' requires an argument",
     "who am I?": 'a question is asked with `agent ask`: agent ask "who am I?"',
     "--incognito -c": "an incognito run is kept nowhere",
-    "ask --no-save --session s1 hi": "an incognito run is kept nowhere",
+    "ask --incognito --session s1 hi": "an incognito run is kept nowhere",
     "ask --memory --no-memory hi": "--memory and --no-memory exclude each other",
     "ask --json -x hi": "--json, --stream-json and -x exclude each other",
     "ask --render --plain hi": "--render and --plain exclude each other",

@@ -297,23 +297,6 @@ def test_lines_are_written_to_a_folder_too(program):
     assert program("facts", "export", "--out", str(folder)).code == 2
 
 
-def test_questions_are_kept_and_asked(program):
-    assert program("facts", "test") == Ran(
-        0, "", "agent: there are no tests; `agent facts test add QUESTION --mention WORDS` adds one\n"
-    )
-    added = program("facts", "test", "add", "What", "do I drink?", "--mention", "green tea")
-    assert added == Ran(0, "saved q1 “What do I drink?”\n", "")
-    assert program("facts", "test") == Ran(1, "✗ q1  What do I drink?  (not found: green tea)\n", "")
-    program("facts", "add", "I drink green tea")
-    assert program("facts", "test", "run") == Ran(0, "✓ q1  What do I drink?\n", "")
-    row = {"id": "q1", "question": "What do I drink?", "mention": ["green tea"]}
-    assert program("facts", "test", "list").out == "q1  What do I drink?  green tea\n"
-    assert program("facts", "test", "list", "--json").json == [row]
-    assert program("facts", "test", "run", "--json").json == [{**row, "missing": []}]
-    assert program("facts", "test", "rm", "q1") == Ran(0, "erased q1 “What do I drink?”\n", "")
-    assert program("facts", "test", "list") == Ran(0, "", "")
-
-
 WRONG = [
     (["show", "f9"], "there is no fact f9; `agent facts list --all` shows them all"),
     (["show", "n1"], "'n1' is not a handle of a fact: write it like f4"),
@@ -321,7 +304,6 @@ WRONG = [
     (["history", "f9"], "there is no fact f9; `agent facts list --all` shows them all"),
     (["undo"], "there is no change to take back"),
     (["list", "--as-of", "March"], "'March' is not a day: write it like 2026-11-20"),
-    (["test", "rm", "q9"], "there is no test q9; `agent facts test list` shows them all"),
     (["import", "nowhere.jsonl"], "nowhere.jsonl cannot be read: No such file or directory"),
     (["export", "--format", "md", "--all"], "MEMORY.md and USER.md hold what is true now; --all is for --format jsonl"),
 ]

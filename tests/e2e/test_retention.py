@@ -60,7 +60,8 @@ def test_off_by_default_it_says_so_and_how_to_switch_it_on(program):
 
 def test_switched_on_it_shows_what_is_kept_how_long_and_why(program):
     switch_on(program)
-    assert program("retention", "pin", "s3", "y1") == Ran(0, "pinned s3\npinned y1\n", "")
+    assert program("retention", "pin", "s3", "y1", "y2") == Ran(0, "pinned s3\npinned y1\npinned y2\n", "")
+    assert program("retention", "unpin", "y2") == Ran(0, "unpinned y2\n", "")
     assert program("retention").out.splitlines() == [
         "messages               48 hours    100 there  92 would go  old but kept: 2 pinned",
         "summaries of sessions  30 days     43 there   10 would go  old but kept: 2 pinned",

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import agent_cli
-from agent_cli.cli import schedule_run
+from agent_cli.cli import schedule
 from agent_cli.errors import AgentError, Cancelled, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.tools import registry
@@ -146,12 +146,12 @@ def test_what_a_command_complains_of_is_kept_and_shown(program):
         1, "", f"agent: c1 Say good morning failed: {told}\nagent: 1 of 1 failed; `agent schedule list` says why\n"
     )
     assert told in program("schedule", "list", env={"AGENT_NOW": NEXT}).out
-    assert program("schedule", "run", "--now", "c1") == Ran(1, "", f"agent: {told}\n")
+    assert program("schedule", "run", "c1") == Ran(1, "", f"agent: {told}\n")
 
 
 def test_a_model_that_does_not_answer_is_the_error_of_that_run(program):
     add(program, "--model", "qwen3:8b")
-    ran = program("schedule", "run", "--now", "c1")
+    ran = program("schedule", "run", "c1")
     assert (ran.code, "no model server" in ran.err) == (3, True)
     assert (notes(program), program.rows("select error <> '', next_at from schedule")) == (
         [],
@@ -195,39 +195,39 @@ def test_an_incognito_run_adds_no_schedule(program):
 )
 def test_a_target_that_cannot_be_is_refused(file, command, to_note, told):
     with pytest.raises(UsageError, match=told):
-        schedule_run.choose(file, command, to_note)
+        schedule.choose(file, command, to_note)
 
 
 def test_a_file_is_kept_absolute_and_a_command_by_its_whole_path(tmp_path, monkeypatch):
     (tmp_path / "100%m").mkdir()
     monkeypatch.chdir(tmp_path / "100%m")
-    kind, pattern = schedule_run.choose("%Y.md", [], False)
-    assert (kind, schedule_run.file_path(pattern, datetime(2026, 1, 2))) == ("file", tmp_path / "100%m" / "2026.md")
-    assert schedule_run.choose("", ["sh", "-c", "x"], False) == ("command", json.dumps([shutil.which("sh"), "-c", "x"]))
-    assert schedule_run.choose("", [], True) == schedule_run.choose("", [], False) == ("note", "")
+    kind, pattern = schedule.choose("%Y.md", [], False)
+    assert (kind, schedule.file_path(pattern, datetime(2026, 1, 2))) == ("file", tmp_path / "100%m" / "2026.md")
+    assert schedule.choose("", ["sh", "-c", "x"], False) == ("command", json.dumps([shutil.which("sh"), "-c", "x"]))
+    assert schedule.choose("", [], True) == schedule.choose("", [], False) == ("note", "")
 
 
 def test_a_file_that_cannot_be_written_and_a_link_are_met(tmp_path):
     (tmp_path / "real.md").write_text("old")
     (tmp_path / "link.md").symlink_to("real.md")
-    schedule_run.write_file(schedule_run.file_path(f"{tmp_path}/link.md", datetime(2026, 1, 2)), "new")
+    schedule.write_file(schedule.file_path(f"{tmp_path}/link.md", datetime(2026, 1, 2)), "new")
     assert ((tmp_path / "real.md").read_text(), (tmp_path / "link.md").is_symlink()) == ("new\n", True)
     with pytest.raises(AgentError, match=r"real\.md/under\.md cannot be written: (Not a directory|File exists)"):
-        schedule_run.write_file(tmp_path / "real.md" / "under.md", "new")
+        schedule.write_file(tmp_path / "real.md" / "under.md", "new")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["link.md", "real.md"]
 
 
 def test_a_command_that_hangs_is_ended_with_all_it_started():
     with pytest.raises(AgentError, match=r"sh took longer than 0\.1 seconds, and was ended"):
-        schedule_run.pass_to_command(["/bin/sh", "-c", "sleep 30 & wait"], "words", Cancel(), 0.1)
+        schedule.pass_to_command(["/bin/sh", "-c", "sleep 30 & wait"], "words", Cancel(), 0.1)
     stop = Cancel()
     threading.Timer(0.1, stop).start()
     with pytest.raises(Cancelled):
-        schedule_run.pass_to_command(["/bin/sh", "-c", "sleep 30"], "words", stop)
+        schedule.pass_to_command(["/bin/sh", "-c", "sleep 30"], "words", stop)
 
 
 def test_a_command_that_reads_nothing_of_a_long_answer_is_no_error():
-    assert schedule_run.pass_to_command(["/bin/true"], "x" * 1_000_000, Cancel()) == "true"
+    assert schedule.pass_to_command(["/bin/true"], "x" * 1_000_000, Cancel()) == "true"
 
 
 def test_a_schedule_is_paused_hidden_and_brought_back(program):
@@ -341,7 +341,7 @@ def test_the_briefing_ends_well_with_one_tool_call_a_round_within_the_rounds_of_
 
     def briefing(*options):
         server.play(*(script.reply(calls=[call]) for call in gathered), script.reply("Nothing is due."))
-        return program("schedule", "run", "--now", "c1", *options).err
+        return program("schedule", "run", "c1", *options).err
 
     assert briefing() == "agent: c1 morning-briefing → n1\n"
     results = program.rows("select text, failed from message where role = 'tool' order by id")

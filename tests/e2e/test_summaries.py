@@ -93,21 +93,11 @@ def test_without_a_model_sentences_are_extracted_and_marked(program, talk):
     assert "extracted 06 January 2026, 12:00: no model answered" in program("summaries", "show", "2026-01-02").out
 
 
-def test_a_summary_is_pinned_and_unpinned(program, talk):
-    program("summaries", "rebuild", "2026-01-02")
-    assert program("summaries", "rebuild", "y1").err.startswith(TOLD)
-    assert program("summaries", "pin", "y1").out == "pinned y1, the summary of 2026-01-02\n"
-    assert program.rows("select pinned from summary order by id")[0] == (1,)
-    assert program("summaries", "unpin", "2026-01-02").out == "unpinned y1, the summary of 2026-01-02\n"
-    assert program.rows("select pinned from summary order by id")[0] == (0,)
-
-
 WRONG = [
     (("show", "2026-W01"), "there is no summary of 2026-W01 yet; `agent summaries rebuild 2026-W01` makes it now"),
     (("show", "y9"), "there is no summary y9; `agent summaries list` shows them all"),
     (("show", "s1"), "s1 has no summary yet; `agent sessions close s1` writes it"),
     (("show", "2027"), "nothing is kept of 2027"),
-    (("pin", "2025-12"), "nothing is kept of 2025-12"),
     (("rebuild", "s1"), "s1 has no summary yet; `agent sessions close s1` writes it"),
     (("show", "2025-W53"), "there is no week 2025-W53 in the calendar"),
     (("rebuild",), "name periods, as in `agent summaries rebuild 2026-W47`, or say --all, perhaps with --grain"),

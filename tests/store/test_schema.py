@@ -36,7 +36,6 @@ NEEDED = {
     "schedule": "uid owner place cron zone next_at at utc_offset",
     "caller": "uid name hash owner at utc_offset",
     "answered": "owner key hash session_id at",
-    "fact_test": "uid owner question mention at",
     "prompt": "uid owner place text at",
     "recollection": "message_id kind row score legs text at",
 }

@@ -7,7 +7,7 @@ on which it begins or ends.
 
 import math
 import zlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
@@ -19,14 +19,12 @@ from agent_cli.memory.language import keywords, terms
 from agent_cli.memory.language.triples import Claim, Triple
 from agent_cli.memory.lineage import Owner, Table, Walk
 from agent_cli.memory.proposals import ACCEPTED, MemoryContext, Proposals, Proposed
-from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import graph, index
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 SUPERSEDED = "superseded"  # the state of what was true before; the others are those of all proposals
-TEST_HITS = 5  # hits in which the words of a recall test must occur
 SIMILARITY = 0.72  # Jaccard index of the shingles from which two statements count as the same
 
 
@@ -293,63 +291,6 @@ get, many, pending, change, history = FACTS.get, FACTS.many, FACTS.pending, FACT
 reject, hide, undo_batch = FACTS.reject, FACTS.hide, FACTS.undo_batch
 
 
-@frozen
-class Test:
-    id: int
-    question: str
-    mention: str  # on each line, words that must occur in one of the hits
-
-    __test__ = False  # pytest must not collect it
-
-    @property
-    def handle(self) -> str:
-        return ids.handle("test", self.id)
-
-    @property
-    def mentions(self) -> list[str]:
-        return self.mention.split("\n")
-
-    def describe(self) -> dict[str, Any]:
-        return {"id": self.handle, "question": self.question, "mention": self.mentions}
-
-
-def add_test(db: Database, scope: Scope, question: str, mentions: Sequence[str], time: clock.Clock) -> Test:
-    """Add a test. Raises UsageError when the question or the expected words are empty."""
-    asked, expected = _on_one_line(question), [_on_one_line(each) for each in mentions if each.strip()]
-    if not asked or not expected:
-        raise UsageError("a test needs a question and, with --mention, words that its answer must hold")
-    values = (ids.new(time()), scope.owner, asked, "\n".join(expected), clock.utc(time()))
-    with db.write():
-        id = db.insert("insert into fact_test (uid, owner, question, mention, at) values (?, ?, ?, ?, ?)", values)
-    return Test(id, asked, values[3])
-
-
-def get_test(db: Database, id: int, owner: str) -> Test:
-    for each in list_tests(db, owner):
-        if each.id == id:
-            return each
-    raise UsageError(f"there is no test q{id}; `agent facts test list` shows them all")
-
-
-def list_tests(db: Database, owner: str, limit: int = -1) -> list[Test]:
-    rows = db.rows("select id, question, mention from fact_test where owner = ? order by id limit ?", (owner, limit))
-    return [Test(*row) for row in rows]
-
-
-def missing_words(test: Test, found: Iterable[str]) -> list[str]:
-    """The expected words that are in none of these texts; case and spaces are ignored."""
-    texts = [_on_one_line(text).casefold() for text in found]
-    return [words for words in test.mentions if not any(words.casefold() in each for each in texts)]
-
-
-def erase_tests(db: Database, test_ids: Sequence[int]) -> None:
-    db.execute("delete from fact_test where id in (select value from json_each(?))", (test_ids,))
-
-
-def _on_one_line(words: str) -> str:
-    return " ".join(words.split())
-
-
 # Erasure: a fact goes with the last message it was learned from, or with the session it holds in. One that has another
 # source stays and loses its quote, in every version.
 
@@ -376,7 +317,6 @@ _TABLES = (
         statements=("was ->> 'statement'",),
         remembered=("was ->> 'statement'",),
     ),
-    Table("fact_test"),
 )
 
 

@@ -265,7 +265,6 @@ TABLES |= {name: Table(name) for name in schema.TABLES if name not in TABLES}
 _QUOTING = "iif(role = 'tool' or model = 'offline', text, '') || char(10) || thinking"
 COPIES = (  # counted in this order
     Copy("prompts", "prompt", "prompt", "text", log.erase_prompts, short=True),
-    Copy("tests", "test", "fact_test", lineage.joined("question", "mention"), facts.erase_tests),
     Copy("titles", "title", "session", "title", sessions.blank_titles),
     Copy("errors of jobs", "error of a job", "job", "error", jobs.blank_errors),
     Copy("quotations elsewhere", "quotation elsewhere", "message", _QUOTING, log.blank, "sentences"),
