@@ -127,16 +127,16 @@ class Proposals(Generic[Row]):
 
     def pending(self, db: Database, owner: str, *, session: int | None = None, origin: str | None = None) -> list[Row]:
         """Proposals, the oldest first; those of one session or origin, or all."""
-        where = f"""owner = ?1 and state = 'pending' and hidden_at is null and (?2 is null or {self.of_session})
-                    and origin = coalesce(?3, origin) order by id"""
-        return self.select(db, where, (owner, session, origin))
+        return self.many(db, self.pending_ids(db, owner, session, origin=origin), owner)
 
-    def pending_ids(self, db: Database, owner: str, session: int | None, first: Sequence[str]) -> list[int]:
+    def pending_ids(
+        self, db: Database, owner: str, session: int | None, first: Sequence[str] = (), origin: str | None = None
+    ) -> list[int]:
         """The ids of proposals, those of a trust in `first` first, then the oldest."""
         waiting = f"""select id from {self.kind} where owner = ?1 and state = 'pending' and hidden_at is null
-                        and (?2 is null or {self.of_session})
+                        and (?2 is null or {self.of_session}) and origin = coalesce(?4, origin)
                       order by trust in (select value from json_each(?3)) desc, id"""
-        return [id for (id,) in db.rows(waiting, (owner, session, first))]
+        return [id for (id,) in db.rows(waiting, (owner, session, first, origin))]
 
     def history(self, db: Database, id: int) -> list[Version]:
         columns = "change, was, actor, undone, at, utc_offset"
@@ -211,16 +211,12 @@ class Proposals(Generic[Row]):
 
     def expire_old(self, memory: MemoryContext) -> int:
         """Expire proposals that have waited for 30 days; returns how many have expired since the last call."""
-        db, owner = memory.db, memory.scope.owner
-        oldest = f"""uid < ? and id in (select id from {self.kind} where owner = ? and state = 'pending'
-                                        and hidden_at is null order by id limit 200)"""
-        while old := self.select(db, oldest, (ids.lowest(memory.time() - MAX_WAIT), owner)):
-            with db.write():
-                read_again = self.many(db, [each.id for each in old], owner)
-                self.expire(memory, [each for each in read_again if each.state == PENDING])
-        if not meta.get(db, self._unreported):
+        db, old = memory.db, "uid < ? and owner = ? and state = 'pending' and hidden_at is null"
+        values = (ids.lowest(memory.time() - MAX_WAIT), memory.scope.owner)
+        if not (self.select(db, f"{old} limit 1", values) or meta.get(db, self._unreported)):
             return 0
         with db.write():
+            self.expire(memory, self.select(db, f"{old} order by id", values))
             count = meta.number(db, self._unreported)
             meta.drop(db, self._unreported)
         return count

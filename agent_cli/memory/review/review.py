@@ -260,9 +260,8 @@ def changed_since_opened(db: Database, session: int, owner: str, command: str) -
 def describe_scope(scope: Scope, fact: Fact) -> str:
     if fact.session_id:
         return f"in session {ids.handle('session', fact.session_id)} alone"
-    if not fact.place:
-        return EVERYWHERE
-    return "in this project" if fact.place == scope.place else f"in {visible_line(fact.place)}"
+    where = "in this project" if fact.place == scope.place else f"in {visible_line(fact.place)}"
+    return where if fact.place else EVERYWHERE
 
 
 def visible_line(words: str) -> str:
@@ -327,21 +326,19 @@ def _accept(memory: MemoryContext, proposal: Proposal, replacing: bool) -> str:
     return format_receipt(replace(adopted, replaced=(*adopted.replaced, *ended)), memory.time())
 
 
-def _session(memory: MemoryContext, session: int | None) -> dict[str, Any]:
-    """The handle and the name of the session that a proposal comes from."""
-    if session is None:
-        return {}
-    found = sessions.get(memory.db, session, memory.scope.owner)
-    return {"session": found.handle, "title": visible_line(sessions.name(memory.db, found))}
+def _source(memory: MemoryContext, row: Fact | Skill, session: int | None, at: str, offset: int) -> dict[str, Any]:
+    """What a proposal comes from: with the handle and the name of its session."""
+    source: dict[str, Any] = {"origin": row.origin, "trust": row.trust, "at": at, "utc_offset": offset}
+    found = sessions.get(memory.db, session, memory.scope.owner) if session else None
+    named = {"session": found.handle, "title": visible_line(sessions.name(memory.db, found))} if found else {}
+    return source | named
 
 
 def _read_fact(memory: MemoryContext, fact: Fact, words: str) -> Proposal:
     db, statement = memory.db, words or visible_line(fact.statement)
     edited = fact if statement == fact.statement else adoption.reworded(fact, statement, memory.time())
     said_in = db.row("select session_id, at, utc_offset from message where id = ?", (fact.message_id,))
-    session, at, offset = said_in or (None, fact.learned_at, fact.utc_offset)
-    source: Any = {"at": at, "utc_offset": offset, **_session(memory, session), "message": fact.message_id}
-    source |= {"origin": fact.origin, "trust": fact.trust, "inferred": bool(fact.inferred)}
+    source = _source(memory, fact, *(said_in or (None, fact.learned_at, fact.utc_offset)))
     messages = [message for message, _ in facts.sources(db, fact)] if fact.trust in readings.ORIGINS else []
     read, read_message = readings.describe(db, messages)
     dates = (edited.valid_from, edited.valid_to)
@@ -352,10 +349,11 @@ def _read_fact(memory: MemoryContext, fact: Fact, words: str) -> Proposal:
     filed = "" if as_parsed else visible_line(f"{edited.subject} · {edited.predicate} · {edited.object}")
     hidden = visible_line(fact.statement) != " ".join(fact.statement.split()) and not words
     known = _conflicts(memory, edited)
-    conflicting: Any = {"known": tuple(known[:_MAX_CONFLICTS]), "more": max(0, len(known) - _MAX_CONFLICTS)}
-    source |= {"quote": visible_line(fact.quote), "read": read, "read_message": read_message}
-    shown: Any = {"reach": describe_scope(memory.scope, fact), "since": since, "until": until, "filed": filed}
-    return Proposal("fact", fact.id, statement, hidden, bool(words), fact.operation, **shown, **conflicting, **source)
+    source |= {"known": tuple(known[:_MAX_CONFLICTS]), "more": max(0, len(known) - _MAX_CONFLICTS)}
+    source |= {"message": fact.message_id, "inferred": bool(fact.inferred), "quote": visible_line(fact.quote)}
+    source |= {"read": read, "read_message": read_message, "since": since, "until": until, "filed": filed}
+    reach = describe_scope(memory.scope, fact)
+    return Proposal("fact", fact.id, statement, hidden, bool(words), fact.operation, reach, **source)
 
 
 def _conflicts(memory: MemoryContext, fact: Fact) -> list[ConflictingFact]:
@@ -390,18 +388,12 @@ def _read_skill(memory: MemoryContext, skill: Skill, words: str) -> Proposal:
         reach += f", made from version {skill.base}{now}"
     session = skill.session_id if skill.trust in readings.ORIGINS else None
     read, message = readings.describe_in_session(memory.db, session, skill.at)
-    source: dict[str, Any] = {
-        "origin": skill.origin,
-        "trust": skill.trust,
-        "at": skill.at,
-        "utc_offset": skill.utc_offset,
-    }
-    source |= {"read": read, "read_message": message, **_session(memory, skill.session_id)}
+    source = _source(memory, skill, skill.session_id, skill.at, skill.utc_offset)
     changed = (*_difference(target.text if target else None, text), *_files_changed(skill, target))
-    body = changed or ("@ nothing that can be seen would change",)
-    hidden, operation = text != skill.text and not words, "update" if target else "insert"
-    shown: dict[str, Any] = {"reach": reach, "heading": visible_line(f"{name}: {description}"), "body": body, **source}
-    return Proposal("skill", skill.id, text, hidden, bool(words), operation, **shown)
+    source |= {"body": changed or ("@ nothing that can be seen would change",), "read": read, "read_message": message}
+    heading, hidden = visible_line(f"{name}: {description}"), text != skill.text and not words
+    operation = "update" if target else "insert"
+    return Proposal("skill", skill.id, text, hidden, bool(words), operation, reach, heading=heading, **source)
 
 
 def _difference(before: str | None, after: str) -> Iterator[str]:

@@ -165,19 +165,18 @@ class Skill(Proposed):
 
 
 def named(db: Database, owner: str, name_or_handle: str, *, hidden: bool = False) -> Skill:
-    where = f"""owner = ? and name = ? and state = 'accepted' and hidden_at is {"not null" if hidden else "null"}
-                order by id desc limit 1"""
-    if found := SKILLS.select(db, where, (owner, name_or_handle.strip())):
-        return found[0]
+    if found := called(db, owner, name_or_handle.strip(), hidden=hidden):
+        return found
     try:
         return get(db, ids.number("skill", name_or_handle), owner)
     except UsageError as error:
         raise UsageError(f"there is no skill {name_or_handle!r}; `agent skills list` shows them all") from error
 
 
-def called(db: Database, owner: str, name: str) -> Skill | None:
-    """The accepted skill of this name that is not hidden."""
-    where = "owner = ? and name = ? and state = 'accepted' and hidden_at is null"
+def called(db: Database, owner: str, name: str, *, hidden: bool = False) -> Skill | None:
+    """The accepted skill of this name, or the last hidden one."""
+    where = f"""owner = ? and name = ? and state = 'accepted' and hidden_at is {"not null" if hidden else "null"}
+                order by id desc limit 1"""
     return next(iter(SKILLS.select(db, where, (owner, name))), None)
 
 
@@ -297,13 +296,6 @@ def erase(db: Database, skill_ids: Sequence[int]) -> None:
     db.execute("delete from skill where id in (select value from json_each(?))", (skill_ids,))
 
 
-def drop_versions(db: Database, rows: Sequence[int], sessions: Sequence[int]) -> None:
-    """Delete these rows of skill_version, and every reference to these sessions. Runs in the caller's transaction."""
-    SKILLS.drop_versions(db, rows)
-    SKILLS.clear(db, "session_id", sessions, session_id=None)
-    db.execute("update skill set session_id = null where session_id in (select value from json_each(?))", (sessions,))
-
-
 def write(db: Database, id: int, **columns: Any) -> None:
     """Write columns without recording their former values. Runs in the caller's transaction."""
     if "text" in columns:
@@ -377,20 +369,13 @@ def read_text(path: Path) -> str:
     try:
         if not path.is_file():
             raise UsageError("it is not a file")
-        content = _read(path, _MAX_BYTES)
-        if len(content) > _MAX_BYTES:
+        if path.stat().st_size > _MAX_BYTES:
             raise UsageError(f"a skill has at most {LONGEST} characters, and this has more")
-        return content.decode("utf-8")
+        return path.read_bytes().decode("utf-8")
     except OSError as error:
         raise UsageError(f"it cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UsageError("it is not UTF-8") from error
-
-
-def _read(path: Path, most: int) -> bytes:
-    """The content of a file, up to one byte more than `most`."""
-    with path.open("rb") as file:
-        return file.read(most + 1)
 
 
 def read_folder(path: Path) -> tuple[str, list[str]]:
@@ -412,11 +397,11 @@ def _contents(top: Path, folders: Sequence[Path]) -> str:
             file = Path(folder, name)
             if file.is_symlink() or not file.is_file():
                 continue
-            content = _read(file, _MOST_BYTES)
-            size += len(content)
+            size += file.stat().st_size
             if len(contents) == _MOST_FILES or size > _MOST_BYTES:
                 limit = f"{_MOST_FILES} files of {_MOST_BYTES // 1000} kB together"
                 raise UsageError(f"a skill has at most {limit} beside its {FILE_NAME}, and this has more")
+            content = file.read_bytes()
             contents[file.relative_to(top).as_posix()] = {_BYTES: b64encode(content).decode()}
             with suppress(UnicodeDecodeError):
                 if "\0" not in (words := content.decode()):
@@ -455,7 +440,7 @@ def write_files(folder: Path, written: Sequence[Skill], *, force: bool = False) 
         existing = [path for path, _ in targets if path.exists()]
         if other := next((path for path in existing if not path.is_file()), None):
             raise UsageError(f"{other} exists already and is not a file: move it away")
-        same = [path for path, content in targets if path in existing and _read(path, len(content)) == content]
+        same = [path for path, content in targets if path in existing and path.read_bytes() == content]
         if not force and (other := next((path for path in existing if path not in same), None)):
             raise UsageError(f"{other} exists already with other content; say --force to write over it")
         for path, content in targets:
@@ -547,7 +532,10 @@ def _erase_walk(db: Database, walk: Walk, time: clock.Clock) -> None:
     for id, newest in walk.partial["skill"].items():
         if newest:
             _revert(db, id, newest, time)
-    drop_versions(db, walk["skill_version"], walk["session"])
+    SKILLS.drop_versions(db, walk["skill_version"])
+    SKILLS.clear(db, "session_id", walk["session"], session_id=None)
+    learned_in = "update skill set session_id = null where session_id in (select value from json_each(?))"
+    db.execute(learned_in, (walk["session"],))
 
 
 LINEAGE = Owner(_TABLES, _erase_walk, _derive)
@@ -595,7 +583,7 @@ def _lost(
         learned |= has_erased_words and each["origin"] == "model" and each["session_id"] in sessions
         if not learned:
             before.add(_content(each))
-        if (has_erased_words and learned and _content(each) not in before) or is_about(words):
+        if (has_erased_words and _content(each) not in before) or is_about(words):
             lost.add(_content(each))
     return lost
 
