@@ -3,7 +3,7 @@ import json
 import pytest
 
 from agent_cli import clock
-from agent_cli.agent.jobs import learning, worker
+from agent_cli.agent.jobs import worker
 from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.agent.listener import LEARN
 from agent_cli.errors import AgentError
@@ -139,7 +139,7 @@ def test_without_a_model_it_waits_and_is_read_when_one_answers(db, talked):
     for _ in range(jobs.ATTEMPTS):
         db.execute("update job set due_at = '2000'")
         worker.run_one(job_context(db, None))
-    assert states(db) == [("s1", "parked", 5, learning.NO_MODEL_FOR_FACTS)]
+    assert states(db) == [("s1", "parked", 5, worker.NO_MODEL_FOR_FACTS)]
     model = job_context(db, Answers(answer(operation())))
     worker.queue_due(model)
     worker.run_one(model)

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from agent_cli.agent.jobs import learning, worker
+from agent_cli.agent.jobs import worker
 from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.agent.listener import REFLECT, listen
 from agent_cli.agent.loop import Question
@@ -245,7 +245,7 @@ def test_without_a_model_it_waits_until_one_answers(db, talked):
     for _ in range(jobs.ATTEMPTS):
         db.execute("update job set due_at = '2000'")
         worker.run_one(job_context)
-    assert job(db) == ("parked", learning.NO_MODEL_FOR_SKILLS)
+    assert job(db) == ("parked", worker.NO_MODEL_FOR_SKILLS)
     worker.queue_due(replace(job_context, model=lambda: Answers()))
     look_back(db, found())
     assert len(pending(db)) == 1
