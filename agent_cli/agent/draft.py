@@ -25,16 +25,13 @@ _LONGEST_DELAY = 1.0  # seconds between two commits
 _MOST_SAVED = 5.0  # seconds without a commit that are made up for later
 _LETTERS = kinds.letters(kinds.FORGETTABLE)
 _HANDLE = re.compile(rf"\b{_LETTERS}\d{{1,9}}\b")
+_CITATION = rf"\[{_LETTERS}\d{{1,9}}(?:, ?{_LETTERS}\d{{1,9}}){{0,9}}\]"
 _MARK = re.compile(
-    r"(?P<ticks>`+|~{3,})|(?P<line>\n)"
-    r"|(?P<before> |(?<![A-Za-z0-9_)!\\\"']))"
-    rf"\[(?P<cited>{_LETTERS}\d{{1,9}}(?:, ?{_LETTERS}\d{{1,9}}){{0,9}})\](?!\()"
+    rf"(?P<ticks>`+)|(?P<line>\n)|(?P<before> |(?<![A-Za-z0-9_)\]!\\\"']))(?P<cited>(?:{_CITATION})++)(?!\()"
 )
-_OPEN = re.compile(
-    rf"(?:(?<!`)`++|(?<!~)~++|\s?\[(?:{_LETTERS}|[0-9, ]){{0,120}}\]?|\s)\Z"
-)  # an end that the next piece may complete
-_FENCE = 3
-
+_BRACKET = rf"\[(?:{_LETTERS}|[0-9, ]){{0,120}}"
+_OPEN = re.compile(rf"(?:(?<!`)`++|\s?(?:{_BRACKET}\])*+(?:{_BRACKET})?)\Z")  # an end that the next piece may complete
+_FENCE = 3  # backticks that open a block
 
 Piece = TextArrived | ThinkingArrived | TextWasThinking
 
@@ -109,11 +106,8 @@ class Citations:
     def __init__(self, known: frozenset[str]):
         self._known = known
         self._held = ""
-        self._fence_length = 0  # length of the fence of the code that is open; 0: none
-        self._fence_character = ""  # its character: a backtick or, for blocks, a tilde
-        self._line_is_blank = True  # whether the current line has only spaces so far
+        self._ticks = 0  # backticks that opened the code that is open; 0: none is
         self._previous_character = "\n"  # the character before the held text
-        self._citation_end = -1  # end of the last citation: one right after it counts too
 
     def feed(self, piece: str) -> str:
         """Add a piece; returns the text that is decided."""
@@ -132,36 +126,22 @@ class Citations:
             return ""
         whole = self._previous_character + text  # so that a match sees the character before it
         self._previous_character = text[-1]
-        shown = _MARK.sub(self._replace, whole)[1:]
-        self._citation_end = 1 if self._citation_end == len(whole) else -1
-        self._line_is_blank = self._at_line_start(text)
-        return shown
-
-    def _at_line_start(self, before: str) -> bool:
-        """Whether only spaces stand between the last line break and the end of this text."""
-        _, line, tail = before.rpartition("\n")
-        return not tail.strip() and (bool(line) or self._line_is_blank)
+        return _MARK.sub(self._replace, whole)[1:]
 
     def _replace(self, found: re.Match[str]) -> str:
         if not found.start():  # the character before, which was decided with the text that it ended
             return found[0]
-        if ticks := found["ticks"]:
-            if ticks[0] == "`" or self._at_line_start(found.string[1 : found.start()]):
-                self._toggle_code(ticks[0], len(ticks))
-            return found[0]
-        if found["line"]:
-            self._fence_length = self._fence_length if self._fence_length >= _FENCE else 0
-            return found[0]
-        is_index = found.string[found.start() - 1] == "]" and found.start() != self._citation_end
-        if self._fence_length or (is_index and not found["before"]):
-            return found[0]
-        self._citation_end = found.end()
-        known = [each for each in re.split(r", ?", found["cited"]) if each in self._known]
-        return f"{found['before']}[{', '.join(known)}]" if known else ""
-
-    def _toggle_code(self, sign: str, count: int) -> None:
-        """Open or close code: it ends with as many characters as it began with, a block with at least as many."""
-        if not self._fence_length:
-            self._fence_length, self._fence_character = count, sign
-        elif sign == self._fence_character and (count == self._fence_length or count > self._fence_length >= _FENCE):
-            self._fence_length = 0
+        if found["ticks"]:  # code ends with as many as it began with, a block with at least as many
+            count = len(found["ticks"])
+            if not self._ticks:
+                self._ticks = count
+            elif count == self._ticks or count > self._ticks >= _FENCE:
+                self._ticks = 0
+        elif found["line"]:
+            self._ticks = self._ticks if self._ticks >= _FENCE else 0
+        elif not self._ticks:
+            cited = (re.split(r", ?", each) for each in found["cited"][1:-1].split("]["))
+            known = [[handle for handle in handles if handle in self._known] for handles in cited]
+            shown = "".join(f"[{', '.join(handles)}]" for handles in known if handles)
+            return f"{found['before']}{shown}" if shown else ""
+        return found[0]
