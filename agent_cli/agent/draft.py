@@ -30,7 +30,8 @@ _MARK = re.compile(
     rf"(?P<ticks>`+)|(?P<line>\n)|(?P<before> |(?<![A-Za-z0-9_)\]!\\\"']))(?P<cited>(?:{_CITATION})++)(?!\()"
 )
 _BRACKET = rf"\[(?:{_LETTERS}|[0-9, ]){{0,120}}"
-_OPEN = re.compile(rf"(?:(?<!`)`++|\s?(?:{_BRACKET}\])*+(?:{_BRACKET})?)\Z")  # an end that the next piece may complete
+# An end that the next piece may complete.
+_OPEN = re.compile(rf"(?:(?<!`)`++|(?:\s|(?<!\]))(?:{_BRACKET}\])*+(?:{_BRACKET})?)\Z")
 _FENCE = 3  # backticks that open a block
 
 Piece = TextArrived | ThinkingArrived | TextWasThinking

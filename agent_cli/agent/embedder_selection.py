@@ -7,10 +7,10 @@ model: the index job notices it by its digest, and search is by words only until
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
 from agent_cli.errors import AgentError, ModelMissing, UsageError
 from agent_cli.llm import embedded
+from agent_cli.llm.embedded import EmbeddedEmbedder
 from agent_cli.llm.engine import AUTO, SUGGESTED, Engine, ServerEmbedder, find, pick_embedder
 from agent_cli.memory.search import vectors
 from agent_cli.store.db import Database
@@ -18,16 +18,9 @@ from agent_cli.store.db import Database
 _BATCH = 256
 _FEW_VECTORS = 3000  # missing vectors; more only while very many files are added
 
+Embedder = EmbeddedEmbedder | ServerEmbedder
 Traits = tuple[str, int, float, float | None]
 """The identity of an embedder, its dimension, and its scale."""
-
-
-class Embedder(Protocol):
-    def identity(self) -> str: ...
-    def dimension(self) -> int: ...
-    def scale(self) -> tuple[float, float | None]: ...
-    def embed_documents(self, texts: Sequence[str]) -> list[list[float] | None]: ...
-    def embed_query(self, question: str) -> list[float] | None: ...
 
 
 class EmbedderSelection:
@@ -38,7 +31,7 @@ class EmbedderSelection:
 
     def __init__(self, engine: Engine, model: str):
         self._engine, self._model = engine, model
-        self.embedded = embedded.EmbeddedEmbedder()  # it compares words, whichever embeds texts
+        self.embedded = EmbeddedEmbedder()  # it compares words, whichever embeds texts
         self._on_server: dict[str, ServerEmbedder] = {}  # by the name of the model
 
     def current(self, db: Database) -> Embedder | None:
@@ -99,13 +92,7 @@ class EmbedderSelection:
             chosen = self._engine.embedder(self._pick_on_server())  # a new instance: it has no cached dimension
         elif not embedded.is_installed():
             raise ModelMissing("the embedded embedder is not installed: pip install 'agent-cli[embedded]'")
-        self._begin_set(db, "vectors next", self._traits(chosen))
-
-    def _begin_set(self, db: Database, key: str, traits: Traits) -> vectors.VectorSet:
-        if key != "vectors":
-            vectors.discard_unfinished(db)
-        identity, dimension, floor, unit = traits
-        return vectors.create(db, identity, dimension, floor, key, unit)
+        _begin_set(db, "vectors next", self._traits(chosen))
 
     def _follow_model_change(self, db: Database) -> None:
         """Begin a new set when the server's model was pulled again since the newest set was begun, or it
@@ -122,7 +109,7 @@ class EmbedderSelection:
             return  # the server is down or no longer has the model: the vectors stay as they are
         with db.write():
             if (vectors.being_filled(db) or vectors.current(db)) == newest:  # no other process has begun it meanwhile
-                self._begin_set(db, "vectors next", traits)
+                _begin_set(db, "vectors next", traits)
 
     def _choose(self, db: Database) -> vectors.VectorSet | None:
         """Choose an embedder and create its empty set, unless another process has. None: no embedder is available."""
@@ -136,7 +123,7 @@ class EmbedderSelection:
                 return None
             traits = self._traits(self.embedded)
         with db.write():
-            return vectors.current(db) or self._begin_set(db, "vectors", traits)
+            return vectors.current(db) or _begin_set(db, "vectors", traits)
 
     def _available(self) -> Embedder | None:
         """The embedder that would be chosen now; None without any."""
@@ -149,20 +136,17 @@ class EmbedderSelection:
         """Whose vectors are searched, or will be, and what would make search better or empty. For people."""
         engine, vector_set, best = self._engine, vectors.current(db), None
         name = self._engine_model(vector_set.identity) if vector_set else ""
+        pull = engine.pull_command(name or SUGGESTED)
+        pull_or = f"{pull}, or " if pull else ""
         try:
             listed = engine.listing()
             best = pick_embedder(self._model, listed)
         except AgentError:
             listed = None
-
-        def pulling(model: str, otherwise: str) -> str:
-            pull = engine.pull_command(model)
-            return f"{f'{pull}, or ' if pull else ''}{otherwise}"
-
         if name and listed is None:
             return f"{name} on the server, which does not answer: until then search is by words alone", ""
         if name and not find(name, listed or []):
-            fix = pulling(name, "agent index rebuild --embedder embedded")
+            fix = f"{pull_or}agent index rebuild --embedder embedded"
             return f"{name}, which the server no longer has: search by words alone", fix
         if name or (best and not vector_set):
             return f"{name or (best and best.name)} on the server", ""
@@ -170,8 +154,7 @@ class EmbedderSelection:
             fix = f"agent index rebuild --embedder {engine.name if best else 'embedded'}"
             return f"{' '.join(_model(vector_set))}, and the engine is {engine.name}: search by words alone", fix
         if not embedded.is_installed():
-            return "none: search by words alone", pulling(SUGGESTED, "pip install 'agent-cli[embedded]'")
-        pull = engine.pull_command(SUGGESTED)
+            return "none: search by words alone", f"{pull_or}pip install 'agent-cli[embedded]'"
         better = f"{pull} finds more" if pull else ""
         if best:
             better = f"agent index rebuild --embedder {engine.name} uses {best.name}, which finds more"
@@ -197,9 +180,7 @@ class EmbedderSelection:
         return self._of_server(name) if name else None
 
     def _of_server(self, name: str) -> ServerEmbedder:
-        if name not in self._on_server:
-            self._on_server[name] = self._engine.embedder(name)
-        return self._on_server[name]
+        return self._on_server.setdefault(name, self._engine.embedder(name))
 
     def _traits(self, chosen: Embedder) -> Traits:
         """Raises AgentError."""
@@ -237,6 +218,12 @@ class _DatabaseEmbedder:
 
     def knows_word(self, word: str) -> bool:
         return embedded.is_installed() and self._selection.embedded.knows_word(word)
+
+
+def _begin_set(db: Database, key: str, traits: Traits) -> vectors.VectorSet:
+    vectors.discard_unfinished(db)
+    identity, dimension, floor, unit = traits
+    return vectors.create(db, identity, dimension, floor, key, unit)
 
 
 def _model(vector_set: vectors.VectorSet) -> list[str]:
