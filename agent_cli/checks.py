@@ -25,7 +25,6 @@ from agent_cli.memory.review import review
 from agent_cli.memory.search import index, vectors, word_tables
 from agent_cli.messages import Failure, Receipt
 from agent_cli.store import file, jobs, keyed_hash
-from agent_cli.store.db import Database
 from agent_cli.text import counted, format_size
 from agent_cli.values import frozen
 
@@ -59,8 +58,7 @@ def findings(settings: Callable[[], Loaded], app: Callable[[], App]) -> Iterator
         yield from _server(loaded.config)
         yield from _missing_paths(loaded.config)
     yield from _database(app)
-    yield from _command()
-    yield from _terminal()
+    yield from _shell_and_terminal()
 
 
 def for_running(app: App) -> Iterator[Finding]:
@@ -71,11 +69,8 @@ def for_running(app: App) -> Iterator[Finding]:
     except AgentError as error:
         yield Finding("settings", False, f"changed since the start: {error}", _EDIT)
     else:
-        from_file = [
-            name
-            for name, origin in app.loaded.origins.items()
-            if origin == "default" or origin.startswith(str(app.loaded.file))
-        ]
+        file_or_default = str(app.loaded.file), "default"
+        from_file = [name for name, origin in app.loaded.origins.items() if origin.startswith(file_or_default)]
         differing = [name for name in from_file if getattr(now, name) != getattr(app.config, name)]
         if changed := ", ".join(f"{name} = {getattr(now, name)!r}" for name in differing):
             fix = "/exit and start anew to work with them"
@@ -167,19 +162,16 @@ def _model(settings: Config, tags: list[Tag], engine: Engine) -> Iterator[Findin
     if capabilities and "tools" not in capabilities:
         fix = "nothing is wrong; for notes written by the model itself, choose one that has `tools`"
         yield Finding("tools", True, f"{name} cannot use tools", fix)
-    yield _loaded(settings, name)
-
-
-def _loaded(settings: Config, name: str) -> Finding:
     running = next((each for each in ollama.running(settings.host) if same_model(each.name, name)), None)
     if running is None:
-        return Finding("loaded", True, f"{name} is not loaded: the first answer waits for that")
+        yield Finding("loaded", True, f"{name} is not loaded: the first answer waits for that")
+        return
     where = f"{100 * running.in_vram // running.size} % of it on the graphics card" if running.in_vram else "on the CPU"
     summary, fix = f"{name}, {format_size(running.size)}, {where}", ""
     if running.context and running.context != settings.num_ctx:
         summary += f", with {running.context} tokens: the next question loads it again"
         fix = "another program asks with another context; give both the same num_ctx"
-    return Finding("loaded", True, summary, fix)
+    yield Finding("loaded", True, summary, fix)
 
 
 def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
@@ -197,49 +189,48 @@ def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
         summary = f"{path}: {format_size(path.stat().st_size)}, {messages}, SQLite {version}, {check}"
         fix = "" if check == "ok" else "copy the file, then restore a backup: agent db restore FILE"
         yield Finding("database", check == "ok", summary, fix)
-        yield from _key(db)
-        yield _indexes(app)
-        yield Finding("embedder", True, *app.embedders.report(db))
-        yield _vectors(db)
+        if key := keyed_hash.key_file(db):  # one that nobody has needed yet is no finding
+            yield Finding("key", True, f"of the hashes of erased texts: {key}")
+        elif keyed_hash.is_in_database(db):
+            problem = "is in the database, so whoever has the file can test guesses of what you erased"
+            yield Finding("key", False, problem, f"let {db.key_folder} be written, or set XDG_STATE_HOME")
+        yield from _indexes(app)
         yield from _pending(app)
-        yield from _disk(path)
+        free = shutil.disk_usage(path.parent).free
+        needed = max(_MIN_FREE, 2 * path.stat().st_size)  # a copy of the file, and room to work
+        fix = "" if free >= needed else f"make room: {format_size(needed)} are needed for a backup and for work"
+        yield Finding("disk", free >= needed, f"{format_size(free)} free", fix)
+        if network := file.network_file_system(path):
+            yield Finding("disk", True, f"on a network file system ({network}): one writer at a time")
     except (FileRefused, StoreBusy) as error:  # nothing is wrong with the file
         yield Finding("database", False, str(error))
     except (AgentError, OSError) as error:
         yield Finding("database", False, str(error), "agent db check says what can be read of it, and what to do next")
 
 
-def _key(db: Database) -> Iterator[Finding]:
-    """Where the key is by which erased texts are recognised. One that nobody has needed yet is no finding."""
-    if path := keyed_hash.key_file(db):
-        yield Finding("key", True, f"of the hashes of erased texts: {path}")
-    elif keyed_hash.is_in_database(db):
-        problem = "is in the database, so whoever has the file can test guesses of what you erased"
-        yield Finding("key", False, problem, f"let {db.key_folder} be written, or set XDG_STATE_HOME")
-
-
-def _indexes(app: App) -> Finding:
+def _indexes(app: App) -> Iterator[Finding]:
+    db = app.db
     try:
-        damaged = index.check(app.db, app.time())
-        upkeep.report_damage(app, app.db, damaged)
+        damaged = index.check(db, app.time())
+        upkeep.report_damage(app, db, damaged)
+        summary = f"sound, {counted(index.count_stale(db), 'row waits', 'rows wait')} to be indexed"
+        if without := word_tables.count_without_trigrams(db):
+            summary += f", {counted(without, 'passage is', 'passages are')} not found by parts of words yet"
+        if damaged:
+            summary = f"damaged: {', '.join(damaged)}"
+        yield Finding("indexes", not damaged, summary, _RUN_JOBS if damaged or without else "")
     except AgentError as error:
-        return Finding("indexes", False, str(error))
-    summary = f"sound, {counted(index.count_stale(app.db), 'row waits', 'rows wait')} to be indexed"
-    if without := word_tables.count_without_trigrams(app.db):
-        summary += f", {counted(without, 'passage is', 'passages are')} not found by parts of words yet"
-    if damaged:
-        summary = f"damaged: {', '.join(damaged)}"
-    return Finding("indexes", not damaged, summary, _RUN_JOBS if damaged or without else "")
-
-
-def _vectors(db: Database) -> Finding:
+        yield Finding("indexes", False, str(error))
+    yield Finding("embedder", True, *app.embedders.report(db))
     current, filling = vectors.current(db), vectors.being_filled(db)
     if current is None:
-        return Finding("vectors", True, "none yet")
+        yield Finding("vectors", True, "none yet")
+        return
     missing = vectors.count_missing(db, current)
     more = f", {counted(missing, 'passage has', 'passages have')} none yet" if missing else ", complete"
     more += "; another set is being made" if filling else ""
-    return Finding("vectors", True, f"{vectors.count(db, current)} made{more}", _RUN_JOBS if missing or filling else "")
+    fix = _RUN_JOBS if missing or filling else ""
+    yield Finding("vectors", True, f"{vectors.count(db, current)} made{more}", fix)
 
 
 def _pending(app: App) -> Iterator[Finding]:
@@ -255,25 +246,13 @@ def _pending(app: App) -> Iterator[Finding]:
         yield Finding("review", True, f"{counted(waiting, 'proposal')} to review", "agent facts review")
 
 
-def _disk(path: Path) -> Iterator[Finding]:
-    free = shutil.disk_usage(path.parent).free
-    needed = max(_MIN_FREE, 2 * path.stat().st_size)  # a copy of the file, and room to work
-    fix = "" if free >= needed else f"make room: {format_size(needed)} are needed for a backup and for work"
-    yield Finding("disk", free >= needed, f"{format_size(free)} free", fix)
-    if network := file.network_file_system(path):
-        yield Finding("disk", True, f"on a network file system ({network}): one writer at a time")
-
-
-def _command() -> Iterator[Finding]:
+def _shell_and_terminal() -> Iterator[Finding]:
     first = shutil.which("agent")
     ours = Path(sys.argv[0]).resolve().parent
     if first and Path(first).resolve().parent != ours and Path(sys.argv[0]).name in ("agent", "agent-cli"):
         yield Finding("command", False, f"another `agent` comes first on PATH: {first}", "call this one agent-cli")
     else:
         yield Finding("command", True, first or "agent is not on PATH")
-
-
-def _terminal() -> Iterator[Finding]:
     columns, rows = shutil.get_terminal_size()
     variables = {
         "TERM": os.environ.get("TERM") or "not set",

@@ -28,7 +28,7 @@ import pytest
 
 import agent_cli
 from agent_cli import text
-from agent_cli.agent.draft import Citations
+from agent_cli.agent.loop import Citations
 from agent_cli.errors import AgentError
 from agent_cli.llm import repair
 from agent_cli.memory.documents import document_sections

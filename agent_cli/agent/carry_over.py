@@ -10,7 +10,7 @@ request shows as much of it as fits a share of the model's context: the oldest m
 oldest summaries. Each item is one line.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from itertools import accumulate
@@ -84,8 +84,15 @@ def compose(
         return Opening(summary_lines), None
     late = log.history(db, previous.id, _HISTORY)
     said = [entry for entry in late if log.is_spoken(entry) and entry.message.text][-MESSAGES:]
+    message_lines = [_message_line(entry) for entry in said]
+    if said:  # the last one is marked when a crash left it unanswered or incomplete
+        last = next(entry for entry in reversed(late) if entry.message.role != "tool" and entry.message.text)
+        if last.message.role != "assistant":  # not even the offline model replied
+            message_lines[-1] += _ENDINGS[0]
+        elif said[-1].finish in (None, "interrupted"):
+            message_lines[-1] += _ENDINGS[1]
     heading = f"{_PREVIOUS} ({previous.handle}, {_day_of(previous.last_at, previous.utc_offset)}):"
-    return Opening(summary_lines, heading, tuple(_message_lines(said, late))), previous
+    return Opening(summary_lines, heading, tuple(message_lines)), previous
 
 
 def _is_of_substance(db: Database, session: int) -> bool:
@@ -94,21 +101,9 @@ def _is_of_substance(db: Database, session: int) -> bool:
     return not said or not all(map(statements.is_small_talk, said))
 
 
-def _message_lines(said: Sequence[log.Entry], late: Sequence[log.Entry]) -> list[str]:
-    """One line for each message; the last one is marked when a crash left it unanswered or incomplete."""
-
-    def line(entry: log.Entry) -> str:
-        speaker = text.unfenced(text.one_line(entry.author)) or ("person" if entry.message.role == "user" else "you")
-        return _shortened(f"{speaker}: {text.unfenced(' '.join(entry.message.text.split()))}", _LENGTHS[0])
-
-    message_lines = [*map(line, said)]
-    if said:
-        last = next(entry for entry in reversed(late) if entry.message.role != "tool" and entry.message.text)
-        if last.message.role != "assistant":  # not even the offline model replied
-            message_lines[-1] += _ENDINGS[0]
-        elif said[-1].finish in (None, "interrupted"):
-            message_lines[-1] += _ENDINGS[1]
-    return message_lines
+def _message_line(entry: log.Entry) -> str:
+    speaker = text.unfenced(text.one_line(entry.author)) or ("person" if entry.message.role == "user" else "you")
+    return _shortened(f"{speaker}: {text.unfenced(' '.join(entry.message.text.split()))}", _LENGTHS[0])
 
 
 def _shortened(line: str, longest: int) -> str:
@@ -154,8 +149,14 @@ class Reach:
 
 
 def earlier_times(db: Database, reach: Reach, now: datetime) -> tuple[str, ...]:
-    """The lines that tell of earlier times, the most recent last."""
-    latest = _latest(db, reach)
+    """The lines that tell of earlier times, the most recent last: the latest conversations of substance, those of the
+    present folder first, and the periods before them."""
+    latest: list[Summary] = []
+    for place in dict.fromkeys((reach.folder or reach.place, reach.place)):
+        known = {each.session for each in latest}
+        recent = summaries.recent(db, reach.owner, place, _READ, reach.besides)
+        others = [each for each in reversed(recent) if each.session not in known]
+        latest += [each for each in others if _is_of_substance(db, each.session or 0)][: _WHOLE - len(latest)]
     carried = frozenset(each.session for each in latest if each.session)
     of_periods: list[str] = []
     for unit in ("week", "month", "quarter", "year"):
@@ -164,17 +165,6 @@ def earlier_times(db: Database, reach: Reach, now: datetime) -> tuple[str, ...]:
             ends = accumulate(map(len, lines))
             of_periods += lines[: max(1, sum(end <= _BRIEF for end in ends))]
     return tuple(reversed([*map(_line, latest), *of_periods]))
-
-
-def _latest(db: Database, reach: Reach) -> list[Summary]:
-    """The summaries of the latest conversations of substance, those of the present folder first."""
-    found: list[Summary] = []
-    for place in dict.fromkeys((reach.folder or reach.place, reach.place)):
-        known = {each.session for each in found}
-        recent = summaries.recent(db, reach.owner, place, _READ, reach.besides)
-        others = [each for each in reversed(recent) if each.session not in known]
-        found += [each for each in others if _is_of_substance(db, each.session or 0)][: _WHOLE - len(found)]
-    return found
 
 
 def _latest_period(db: Database, reach: Reach, unit: str, present: Period, carried: frozenset[int]) -> Period | None:
@@ -204,16 +194,11 @@ def _tell(db: Database, reach: Reach, period: Period, carried: frozenset[int]) -
         yield from _tell(db, reach, part, carried)
 
 
-def _sentences(words: str, longest: int) -> str:
-    """The first sentences that are together no longer than this; only a sentence that is longer still is cut."""
-    pieces = text.sentences(words) or [""]
-    ends = accumulate(len(each) + 1 for each in pieces)
-    count = max(1, sum(end <= longest + 1 for end in ends))
-    return text.one_line(" ".join(pieces[:count]), _LONGEST)
-
-
 def _line(summary: Summary, period: Period | None = None) -> str:
-    words = _sentences(summary.text, _BRIEF if period else _LONGEST)
+    """The first sentences that are together short enough; only a sentence that is longer still is cut."""
+    longest, pieces = _BRIEF if period else _LONGEST, text.sentences(summary.text) or [""]
+    ends = accumulate(len(each) + 1 for each in pieces)
+    words = text.one_line(" ".join(pieces[: max(1, sum(end <= longest + 1 for end in ends))]), _LONGEST)
     verbatim = "" if period else keywords.merge_details([summary.details], _DETAILS, words)
     line = f"{words} Word for word: {text.one_line(verbatim, _DETAILS)}" if verbatim else words
     if summary.method == summaries.EXTRACT:

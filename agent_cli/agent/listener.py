@@ -95,24 +95,24 @@ def answer_requests(question: Question, message: int) -> list[str]:
 
 
 def _answer(question: Question, message: int, request: MemoryRequest) -> str:
-    words, command = request.statement, "/{0}" if question.at_keyboard else "agent {1}"
-    shown = f"“{text.one_line(words, 60)}”"
+    words, agent = request.statement, "/" if question.at_keyboard else "agent "
+    add_fact = "/remember" if question.at_keyboard else "agent facts add"
+    short = text.one_line(words, 60)
     match request.kind:
         case "statement" | "wish":
             return _keep(question, message, request)
         case "given":
-            adding, seen = command.format("remember", 'facts add "…"'), text.one_line(words, MAX_SHOWN)
+            seen, adding = text.one_line(words, MAX_SHOWN), add_fact if question.at_keyboard else f'{add_fact} "…"'
             return f"not kept, because it {_GIVEN[request.trust]}: “{seen}”; {adding} keeps it"
         case "forget":
-            return _point_to_forget(question.context, words, command.format("forget", "forget"))
+            return _point_to_forget(question.context, words, f"{agent}forget")
         case "to do":
-            remind = f"{command.format('remind', 'remind')} {text.one_line(words, 60)}"
-            return f"{shown} is something to do, not a fact: {remind} makes it a task"
+            return f"“{short}” is something to do, not a fact: {agent}remind {short} makes it a task"
         case "too long":
-            adding = command.format("note", "notes add")
-            return f"nothing was kept: {shown} is too long for a fact; {adding} keeps a long text"
-    of, adding = f" of {shown}" if words else "", command.format("remember", "facts add")
-    return f"nothing was kept{of}: write a statement, as in {adding} I live in Graz"
+            adding = "/note" if question.at_keyboard else "agent notes add"
+            return f"nothing was kept: “{short}” is too long for a fact; {adding} keeps a long text"
+    of = f" of “{short}”" if words else ""
+    return f"nothing was kept{of}: write a statement, as in {add_fact} I live in Graz"
 
 
 def _keep(question: Question, message: int, request: MemoryRequest) -> str:

@@ -30,17 +30,6 @@ from agent_cli.tools import tool as tools
 from agent_cli.tools.tool import Tool, ToolContext
 from agent_cli.values import frozen
 
-PARTS = (
-    "instructions",
-    "tools",
-    "profile",
-    "summaries",
-    "last session",
-    "earlier",
-    "conversation",
-    "recalled",
-    "skills",
-)
 # Tools whose results are never condensed: they limit them themselves.
 _UNCONDENSED = ("read_skill", "search_memory", "read_file", "summarize_today", "timeline", "read_jottings")
 _CUT = ("cancelled", "interrupted", "length", "repetition")  # how a reply ended that is not whole
@@ -145,9 +134,8 @@ def build(agent: Agent, context: ToolContext, extra: Message | None = None, *, f
     factor = token_factor(db, agent.model.name)
     room = int(prompt_room(agent.num_ctx) / factor)
     fixed = text.tokens(agent.instructions) + text.tokens(json.dumps(schemas))
-    side_units = (
-        _unfolded(db, context.session) if parent else []
-    )  # behind the conversation, so that prompts begin alike
+    # A side question stands behind the conversation, so that prompts begin alike.
+    side_units = _unfolded(db, context.session) if parent else []
     session = sessions.get(db, parent.session if parent else context.session, context.scope.owner)
     always = shown_profile(context, session.id)
     units = _unfolded(db, session.id, parent.before if parent else None)
@@ -193,7 +181,8 @@ def build(agent: Agent, context: ToolContext, extra: Message | None = None, *, f
     sizes["conversation"] = max(0, fixed + said - sum(sizes.values()))  # parts are rounded up
     listed = {each["name"] for each in schemas}
     sent = [Message("system", agent.instructions), *(tools.as_called(message, listed) for message in messages)]
-    return Context(tuple(sent), tuple(schemas), {part: sizes[part] for part in PARTS if part in sizes}, room)
+    order = ("instructions", "tools", *leading, "conversation", "recalled", "skills")
+    return Context(tuple(sent), tuple(schemas), {part: sizes[part] for part in order if part in sizes}, room)
 
 
 def shown_profile(context: ToolContext, session: int) -> Shown:
@@ -227,25 +216,21 @@ def _plain(messages: Sequence[Message], model: str, room: int) -> Context:
     instructions instead of following them.
     """
     language = "short English sentence" if "smollm" in model.lower() else "short sentence, in the person's language"
-    instructions = f"Answer the question in one {language}."
-    spoken = [each for each in messages if each.role in ("user", "assistant") and each.content.strip()]
-    plain = _alternating([_plain_message(each) for each in spoken])
+    instructions, plain = f"Answer the question in one {language}.", list[Message]()
+    for each in messages:
+        if each.role not in ("user", "assistant") or not each.content.strip():
+            continue
+        words = _MARKED.sub("", each.text) if each.role == "assistant" else text.without_fences(each.text)
+        around = [fenced.strip() for fenced in _FENCED.findall(f"{each.before}\n{each.after}")]
+        remembered = [line for fenced in around for line in fenced.split("\n") if _REMEMBERED.match(line)]
+        known = [text.with_full_stop(_REMEMBERED.sub("", _HANDLE_BEHIND.sub("", line))) for line in remembered]
+        about = f"About me: {' '.join(dict.fromkeys(known))}" if known else ""
+        asks = [] if each.text else around  # the program's question, where the person has none
+        asked = [fenced for fenced in asks if not fenced.startswith("Today is") and "\n- " not in fenced]
+        plain.append(Message(each.role, "\n\n".join(filter(None, (about, words, *asked)))))
+    plain = _alternating(plain)
     sizes = {"instructions": text.tokens(instructions), "tools": 0, "conversation": sum(map(_size, plain))}
     return Context((Message("system", instructions), *plain), (), sizes, room)
-
-
-def _plain_message(message: Message) -> Message:
-    words = _MARKED.sub("", message.text) if message.role == "assistant" else text.without_fences(message.text)
-    around = [each.strip() for each in _FENCED.findall(f"{message.before}\n{message.after}")]
-    known = [  # the lines of memory without handles and dates
-        text.with_full_stop(_REMEMBERED.sub("", _HANDLE_BEHIND.sub("", line)))
-        for each in around
-        for line in each.split("\n")
-        if _REMEMBERED.match(line)
-    ]
-    asked = [] if message.text else [each for each in around if not each.startswith("Today is") and "\n- " not in each]
-    about = f"About me: {' '.join(dict.fromkeys(known))}" if known else ""
-    return Message(message.role, "\n\n".join(filter(None, (about, words, *asked))))
 
 
 def visible(db: Database, session: int, window: Window) -> list[int]:

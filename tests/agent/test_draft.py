@@ -5,7 +5,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as some
 
-from agent_cli.agent.draft import Citations, Draft, handles
 from agent_cli.agent.events import (
     QuestionLogged,
     TextArrived,
@@ -14,7 +13,7 @@ from agent_cli.agent.events import (
     ToolFinished,
     ToolStarted,
 )
-from agent_cli.agent.loop import Question, run_turn
+from agent_cli.agent.loop import Citations, Draft, Question, handles, run_turn
 from agent_cli.errors import Cancelled, ModelFailed, ModelUnavailable
 from agent_cli.llm.model import Cancel, Done, PriorTextWasThinking, Text
 from agent_cli.llm.offline import Reply

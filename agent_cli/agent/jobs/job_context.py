@@ -17,12 +17,11 @@ from agent_cli.clock import Clock
 from agent_cli.llm import repair
 from agent_cli.llm.model import Cancel, ChatModel, Chunk, Text
 from agent_cli.memory.conversations import sessions
-from agent_cli.store import jobs
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
-_REST = timedelta(minutes=10)  # without a message, after which the server may lose the beginning of a conversation
-_LOOK = 0.2  # seconds between two looks at the file; most jobs are done before the first
+REST = timedelta(minutes=10)  # without a message, after which the server may lose the beginning of a conversation
+LOOK = 0.2  # seconds between two looks at the file; most jobs are done before the first
 INDEX, REPAIR = "index", "mend"  # kinds of jobs
 
 AskAfter = Callable[[int, Cancel], Callable[[str, bool], Iterator[str]] | None]
@@ -63,17 +62,7 @@ class JobContext:
     @property
     def is_resting(self) -> bool:
         """Whether a prompt of its own takes nothing from a conversation: none goes on, or its server keeps both."""
-        return not sessions.goes_on(self.db, self.time() - _REST) or not self.holds_one_prompt()
-
-    def wait_for_rest(self) -> None:
-        """Raises Postponed while a conversation goes on whose beginning the server would lose by another prompt."""
-        if not self.is_resting:
-            raise Postponed(self.time() + _REST)
-
-    def wait_for_person(self) -> None:
-        """Wait until no other process waits for the model, if a job is due. Raises Cancelled."""
-        while jobs.any_due(self.db, self.time()) and sessions.awaits_model(self.db, self.time()):
-            self.cancel.wait(_LOOK)
+        return not sessions.goes_on(self.db, self.time() - REST) or not self.holds_one_prompt()
 
 
 def text_of(reply: Iterator[Chunk]) -> Iterator[str]:
@@ -89,17 +78,16 @@ def watched(db: Database, time: Clock, given: Cancel) -> Iterator[Cancel]:
     cancel, ended = Cancel(), threading.Event()
 
     def watch() -> None:
-        if db.in_memory or ended.wait(_LOOK):
+        if db.in_memory or ended.wait(LOOK):
             return
         with closing(db.another_connection()) as separate:
             seen = None
-            while True:
+            while not cancel:
                 version = separate.value("pragma data_version")  # looked up only when the file has changed
                 if version != seen and sessions.awaits_model(separate, time()):
                     cancel()
-                    return
                 seen = version
-                if ended.wait(_LOOK):
+                if ended.wait(LOOK):
                     return
 
     watching = threading.Thread(target=watch, name="person first", daemon=True)

@@ -21,7 +21,7 @@ from typing import Any
 
 from agent_cli import clock, kinds
 from agent_cli.agent.jobs import summariser
-from agent_cli.agent.jobs.job_context import INDEX, REPAIR, Effect, JobContext, Postponed, text_of, watched
+from agent_cli.agent.jobs.job_context import INDEX, LOOK, REPAIR, REST, Effect, JobContext, Postponed, text_of, watched
 from agent_cli.agent.listener import LEARN, REFLECT, REFLECT_DELAY
 from agent_cli.errors import AgentError, Cancelled, ContextExceeded, ModelUnavailable, StoreBusy
 from agent_cli.memory import tombstones
@@ -57,7 +57,8 @@ def run_one(context: JobContext) -> bool:
 
     A job is given up for the next question to the model that any process asks, and runs again when it is answered.
     """
-    context.wait_for_person()
+    while jobs.any_due(context.db, context.time()) and sessions.awaits_model(context.db, context.time()):
+        context.cancel.wait(LOOK)
     job = jobs.claim(context.db, context.time(), () if context.is_resting else APART)
     if job is None:
         return False
@@ -171,10 +172,6 @@ class LearningTask:
     counts_unreadable: bool = False  # whether a parked job's error includes their total
 
 
-def learn_facts(context: JobContext, job: jobs.Job) -> Effect | None:
-    return _learn(context, job, _FACTS) if context.learns else None
-
-
 def reflect(context: JobContext, job: jobs.Job) -> Effect | None:
     """Read a conversation for a skill, and propose it."""
     number, _ = _subject(context.db, job)
@@ -276,9 +273,10 @@ def _ask_for_facts(context: JobContext, scope: Scope, session: int, new: Sequenc
         with suppress(ContextExceeded):
             instruction = fact_extraction.build_prompt(new, known, shown=True)
             found = fact_extraction.extract(instruction, lambda words, schema: ask_after(words, True))
-            others = _others(db, scope, session, new)
+            others = _shown_besides(db, scope, session, new)
     if found is None:
-        context.wait_for_rest()
+        if not context.is_resting:
+            raise Postponed(context.time() + REST)
         found = fact_extraction.extract(fact_extraction.build_prompt(new, known), ask)
 
     def propose() -> None:
@@ -297,7 +295,7 @@ def _is_shown(db: Database, session: int, new: Sequence[Entry]) -> bool:
     return new[0].id > before and unlearned is not None and unlearned[1] <= before and not imported
 
 
-def _others(db: Database, scope: Scope, session: int, new: Sequence[Entry]) -> list[str]:
+def _shown_besides(db: Database, scope: Scope, session: int, new: Sequence[Entry]) -> list[str]:
     """What the model sees there besides the new messages: nothing of it may be proposed."""
     read = {entry.id for entry in new}
     recalled = [each.text for entry in new for each in recall_log.recalled_for(db, entry.id)]
@@ -342,7 +340,7 @@ HANDLERS: Mapping[str, Callable[[JobContext, jobs.Job], Effect | None]] = {
     summaries.JOB: summariser.summarise,
     period_summaries.JOB: summariser.summarise_period,
     digest.JOB: summarise_folded,
-    LEARN: learn_facts,
+    LEARN: lambda context, job: _learn(context, job, _FACTS) if context.learns else None,
     REFLECT: reflect,
     INDEX: update_index,
     REPAIR: repair_index,
