@@ -38,6 +38,7 @@ _NTH = languages.ordered("NTH")  # the first to the fourth, and the last
 _OTHER, _BETWEEN = languages.pattern("<OTHER>"), languages.pattern("<BETWEEN_DAYS>")
 _TOPIC = languages.pattern("<TIME_AS_TOPIC>")
 _NO_TIME = languages.pattern(r"<NO_TIME>?[.!]?")
+_UNIVERSAL = Pattern(r"(.*\d(?: ?[ap]m)?) ?(?:UTC|GMT|Z)", re.IGNORECASE)
 _FILLER = languages.pattern(r"(?:\b<AROUND_TIME>\b|[\s,.;@])*")
 _REMIND_ME = languages.pattern(languages.spaced(languages.alternatives("REMIND_ME")))
 _JOINED = languages.pattern(r"\s*(?:<AND>|&|,)\s*")
@@ -89,6 +90,8 @@ def parse(words: str, now: datetime, zone: str) -> DueTime | None:
         if found.matches and _FILLER.fullmatch(found.cut_from(phrase)):
             return replace(_due_time(found, now, zone), words=words)
     tz = moments.get_zone(zone, now)
+    if universal := _UNIVERSAL.fullmatch(words):
+        return DueTime(parse_moment(universal[1], now, "UTC").astimezone(tz), words, zone)
     try:  # as programs write it, with an offset
         moment = datetime.fromisoformat(words.upper())
         return DueTime(_future(moments.to_wall(moment, tz) if moment.tzinfo else moment, tz, now), words, zone)

@@ -83,7 +83,8 @@ def test_a_vague_word_is_no_time(words):
         on 31 february → there is no 31 february: name another day
         2 days ago → 2 days ago is past: name a time in the future | 31.2. → there is no 31.2.
         at 26 → 26 is not a time of day | 13pm → 13pm is not a time of day
-        gibberish → 'gibberish' cannot be understood as a time | 12-24 → cannot be understood as a time
+        gibberish → 'gibberish' cannot be understood as a time | 5pm EST → cannot be understood as a time
+        12-24 → cannot be understood as a time
         every monday until christmas → cannot be understood as a time | in 9999 years → is too far away
         31.12.9999 23:59 → too far away | every 31 february → February has no day 31 | every 0 days → is not possible
         every minute → is too often"""),
@@ -275,7 +276,8 @@ def test_with_slashes_the_month_comes_first_where_the_locale_says_so(monkeypatch
     ("words", "when"),
     columns("""
         2026-12-24T18:00:00+01:00 → Thu 2026-12-24 18:00 +0100 | 2026-12-24T18:00:00Z → Thu 2026-12-24 19:00 +0100
-        2026-12-24T18:00:00-05:00 → Fri 2026-12-25 00:00 +0100
+        2026-12-24T18:00:00-05:00 → Fri 2026-12-25 00:00 +0100 | 20:00 UTC → Fri 2026-11-20 21:00 +0100
+        tomorrow at 5pm GMT → Sat 2026-11-21 18:00 +0100
     """),
 )
 def test_a_time_of_another_zone_comes_when_it_is_that_time_there(words, when):
