@@ -21,7 +21,7 @@ from agent_cli.memory.planner import schedules
 from agent_cli.memory.scope import file_location, short_path
 from agent_cli.memory.search import index, recall_log
 from agent_cli.memory.skills import skills
-from agent_cli.memory.summaries import lineage as summaries
+from agent_cli.memory.summaries import period_summaries
 from agent_cli.store import file_check, ids, jobs, schema
 from agent_cli.store.db import Database
 
@@ -246,7 +246,7 @@ def _erase_indexed(db: Database, walk: Walk, time: clock.Clock) -> None:
 
 _FIRST_OWNERS = (
     *(Owner(_MESSAGES, _erase_messages, _derive_messages), Owner(_DOCUMENTS, _erase_documents)),
-    *(facts.LINEAGE, skills.LINEAGE, summaries.SUMMARIES),
+    *(facts.LINEAGE, skills.LINEAGE, period_summaries.LINEAGE),
     Owner(_OF_SESSIONS, _erase_of_sessions, _derive_of_sessions),
 )
 _NAMES = {table.name for owner in _FIRST_OWNERS for table in owner.tables}

@@ -22,7 +22,7 @@ from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index
 from agent_cli.memory.skills import skills
 from agent_cli.memory.skills.skills import SKILLS
-from agent_cli.memory.summaries import lineage, period_summaries, summaries
+from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.summaries.summaries import Source
 from agent_cli.messages import Part
 from agent_cli.store import events, ids
@@ -138,9 +138,9 @@ def _rebuild_summaries(db: Database, session: int, owner: str, said_at: str, now
     Sentences from sources that retention has deleted stay, because they cannot be made again. Returns the ids of all.
     """
     own_summary = summaries.of_session(db, session)
-    linked = [summaries.get(db, id, owner) for id in lineage.derived_from(db, [Source("session", session)])]
+    linked = [summaries.get(db, id, owner) for id in period_summaries.derived_from(db, [Source("session", session)])]
     found = [each for each in (own_summary, *linked) if each and each.at >= said_at]
-    for key in lineage.period_keys(db, [each.id for each in found]):
+    for key in period_summaries.period_keys(db, [each.id for each in found]):
         period_summaries.queue(db, owner, periods.parse(key), now)
     remaining = {each.id: summaries.orphaned_sentences(db, each) for each in found}
     erased = [id for id, sentences in remaining.items() if not sentences]

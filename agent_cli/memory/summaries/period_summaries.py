@@ -14,24 +14,29 @@ from operator import itemgetter
 
 from agent_cli import clock, text
 from agent_cli.clock import Clock
+from agent_cli.memory import lineage
 from agent_cli.memory.conversations import digest, log
 from agent_cli.memory.dates import periods
 from agent_cli.memory.dates.periods import UNITS, Period
 from agent_cli.memory.language import keywords
+from agent_cli.memory.language.keywords import SearchTerms
+from agent_cli.memory.lineage import Owner, Table, Walk
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.summaries import summaries
-from agent_cli.memory.summaries.summaries import AskModel, NewSummary, Source, Summary
+from agent_cli.memory.summaries.summaries import AskModel, NewSummary, Sentence, Source, Summary
 from agent_cli.store import ids, jobs
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 _DETAILS = 300  # characters, of one conversation
+_LITTLE = 100  # characters, where only the ids are used
 _FACTS = 50  # of one day, the newest; more came from a file
 _DAY = timedelta(days=1)
 _ONE_SHOTS = {"ask": "single questions", "schedule": "what a schedule ran"}
 
-_HAS_WORDS = """m.role in ('user', 'assistant') and m.model <> 'offline' and m.text <> '' and m.finish is not null
-    and date(m.at) is not null and m.at >= '0002' and m.at < '9999'"""  # years with a day before and after
+_DATED = "date(m.at) is not null and m.at >= '0002' and m.at < '9999'"  # years with a day before and after
+_HAS_WORDS = f"""m.role in ('user', 'assistant') and m.model <> 'offline' and m.text <> '' and m.finish is not null
+    and {_DATED}"""
 _SAYS = f"{_HAS_WORDS} and m.undone_at is null"
 _ON = "date(m.at, m.utc_offset || ' minutes')"  # local day of the message
 
@@ -370,3 +375,124 @@ def queue_enclosing(db: Database, material: Material, now: datetime) -> None:
     """Queue the next larger periods. Runs in the caller's transaction."""
     for period in periods.enclosing(material.period):
         queue(db, material.owner, period, now)
+
+
+# Forgetting. A summary names its sources, so erased rows are followed from a message up to the year. Where retention
+# has removed a link, the calendar is used: a message may be in the summary of every period that contains its day.
+
+
+def _derive(db: Database, walk: Walk) -> None:
+    """Add summaries of sessions that lose messages, those that mention the topic, and those made from erased rows. A
+    summary named by its handle is erased completely and not made again; a session is kept when a part of its summary
+    is."""
+    named, owner = walk["summary"], walk.request.owner
+    shorter, of_sessions = {*walk["session"], *walk.staying("session")}, "select id from summary where session_id {ids}"
+    mentioned = {*walk.request.mentioned.get("summary", ()), *lineage.column(db, of_sessions, shorter)}
+    of_session = "select session_id from summary where session_id is not null and id {ids}"
+    about = lineage.column(db, of_session, named)  # the summary of a day has the session as a source
+    messages = walk.losing_words("message")
+    erased = _sources(session={*shorter, *about}, message=messages, fact=walk["fact"], summary=mentioned | {*named})
+    found = derived_from(db, erased)
+    days = _of_days(db, owner, messages) - found
+    affected = (mentioned | found | days) - {*named}
+    whole = {*lineage.column(db, of_sessions, walk.request.rows.get("session", ()))}
+    partial = _remaining_sentences(db, walk, affected - whole, {*erased}, days)
+    walk.partial["summary"] = dict(partial)
+    walk.add("summary", affected - partial.keys())
+    walk.removed_texts["summary"] = []
+    for id, stay in partial.items():
+        words, detail = db.row("select text, details from summary where id = ?", (id,)) or ("", "")
+        remaining = {"", *(sentence for sentence, _ in stay)}
+        walk.removed_texts["summary"] += [each for each in (*text.sentences(words), detail) if each not in remaining]
+    walk.rebuilt_periods.extend(period_keys(db, affected))
+    # Queued jobs that would make the named summaries again.
+    walk.add("job", [id for id, _, _ in jobs.about(db, [subject(owner, key) for key in period_keys(db, named)])])
+    of_named = jobs.about(db, [ids.handle("session", id) for id in about])
+    walk.add("job", [id for id, kind, _ in of_named if kind == summaries.JOB])
+    staying = {*walk["session"]} & {*lineage.column(db, of_session, walk.staying("summary"))}
+    walk.rows["session"] = tuple(id for id in walk["session"] if id not in staying)
+    walk.partial["session"] = dict.fromkeys(sorted({*walk.staying("session"), *staying}))
+
+
+def _erase(db: Database, walk: Walk, time: Clock) -> None:
+    """Erase summaries, or all of their sentences but those that could not be made again."""
+    summaries.erase(db, walk["summary"])
+    for id, sentences in walk.partial["summary"].items():
+        summaries.shorten(db, id, sentences)
+    rows = {kind: walk[kind] for kind in ("session", "message", "fact", "summary")}
+    summaries.drop_sources(db, _sources(**rows))
+
+
+LINEAGE = Owner(
+    [
+        Table(
+            "summary",
+            line="iif(period = '', '', period || ': ') || text",
+            mentions=lineage.mentions_topic("text", "details"),
+            dated=False,  # it is erased with its messages
+            stated_text=lineage.joined("text", "details"),
+            other_texts=("text, details",),
+        )
+    ],
+    _erase,
+    _derive,
+)
+
+
+def _sources(**rows: Iterable[int]) -> list[Source]:
+    return [Source(kind, id) for kind, found in rows.items() for id in found]
+
+
+def derived_from(db: Database, sources: Iterable[Source]) -> set[int]:
+    """The summaries of periods made from these rows, directly or from other summaries."""
+    of_periods = "select id from summary where grain <> 'session' and id {ids}"  # others are made from messages only
+    found, fresh = set[int](), set(sources)
+    while fresh:
+        made = set(lineage.column(db, of_periods, summaries.made_from(db, fresh))) - found
+        found |= made
+        fresh = {Source("summary", id) for id in made}
+    return found
+
+
+def _of_days(db: Database, owner: str, messages: Sequence[int]) -> set[int]:
+    """The summaries of all periods that contain the days of these messages."""
+    days = lineage.rows(db, f"select distinct {_ON} from message m where id {{ids}} and {_DATED}", messages)
+    keys = {periods.containing(date.fromisoformat(day), unit).key for (day,) in days for unit in UNITS}
+    query = "select id from summary where owner = ? and period in (select value from json_each(?))"
+    return {id for (id,) in db.rows(query, (owner, sorted(keys)))}
+
+
+def period_keys(db: Database, found: Iterable[int]) -> tuple[str, ...]:
+    """The period keys of these summaries, the smallest units first, so that each is made after its parts."""
+    rows = lineage.rows(db, "select period from summary where grain <> 'session' and id {ids}", sorted(found))
+    return tuple(each.key for each in periods.in_order(periods.parse(key) for (key,) in rows))
+
+
+def _remaining_sentences(
+    db: Database, walk: Walk, found: Iterable[int], erased: set[Source], unlinked: set[int]
+) -> dict[int, tuple[Sentence, ...]]:
+    """By summary the sentences to keep of summaries that are erased: their sources were removed by retention. They
+    could not be made again, come from none of the `erased` rows, and do not mention the topic nor, in `unlinked`
+    summaries, any word of the messages. Sentences without known sources are not kept."""
+    mentions_topic = keywords.topic_matcher(walk.request.topic, db.tokens)
+    texts = lineage.texts(db, ["select text from message where id {ids}"], walk["message"] if unlinked else ())
+    texts += [sentence for cut in walk.partial["message"].values() for sentence in cut.removed.values()]
+    words = SearchTerms(words=frozenset(keywords.distinctive_words(texts)))
+    left = dict[int, tuple[Sentence, ...]]()
+    for id in sorted(found):
+        if (summary := summaries.get(db, id, walk.request.owner)) is None:
+            continue
+        expired = frozenset[Source]()
+        if summary.unit == "day":  # its sessions may exist without messages of that day
+            day, named = periods.parse(summary.period), set(summaries.sources(db, id).get(0, ())) - erased
+            if expired_sessions(db, day, named):
+                expired = collect(db, walk.request.owner, day, _LITTLE).expired
+        stay = tuple(
+            (sentence, of)
+            for sentence, of in summaries.orphaned_sentences(db, summary, expired - erased)
+            if of and erased.isdisjoint(of) and not mentions_topic(sentence)
+            if id not in unlinked or not words.found_in(keywords.fold(sentence))
+        )
+        if stay:
+            left[id] = stay
+    return left
