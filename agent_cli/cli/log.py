@@ -14,7 +14,7 @@ from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.invocation import AsJson, Invocation, Limit, flag, group, noun, option, parse_moment
 from agent_cli.errors import UsageError
-from agent_cli.memory.reports import records, signals
+from agent_cli.memory.reports import records
 from agent_cli.store import events, ids, jobs
 from agent_cli.values import frozen
 
@@ -173,7 +173,7 @@ _BAR = 16  # cells
 def stats(
     app_: App,
     per: Literal["day", "model", "session", "turn"] = option("--per", "What to count by.", "day"),
-    days: bool = flag("--signals", "Only what is due, days in a row, and what the tools did."),
+    days: bool = flag("--signals", "Only what is due, and what the tools did."),
     limit: Limit = 30,
     as_json: AsJson = False,
 ) -> None:
@@ -185,12 +185,12 @@ def stats(
             output.put_json(rows)
             return
         _print_usage(rows, (per, *_COLUMNS))
-    found = signals.read(app_.db, owner, now, now - signals.PERIOD)
+    found = records.signals(app_.db, owner, now, now - records.PERIOD)
     if as_json:
         due = {name: [ids.handle("task", id) for id in getattr(found.due, name)] for name in ("overdue", "today")}
         output.put_json({**asdict(found), "due": {**due, "open": found.due.open}})
     else:
-        lines = signals.format_lines(found)
+        lines = records.format_signals(found)
         output.lines(["", *lines] if lines and not days else lines)
 
 

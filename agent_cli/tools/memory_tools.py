@@ -286,9 +286,9 @@ def _page(words: str, name: str, first: int) -> str:
 @tool(risk="read", reads_memory=True, listed=False)
 def summarize_today(context: ToolContext) -> str:
     """What was done today, and what is due."""
-    from agent_cli.memory.reports import signals
+    from agent_cli.memory.reports import records
 
-    summary = signals.format_day(context.remembered, context.scope.owner, context.time())
+    summary = records.format_day(context.remembered, context.scope.owner, context.time())
     return summary or "nothing has happened today yet"
 
 

@@ -58,7 +58,7 @@ def test_the_log_tells_what_was_ruled_and_what_the_tools_did(done):
         ("e9", "session closed", "s1", "2026-01-02T11:30:00.000Z"),
     ]
     assert done("stats", "--signals").out == (
-        "1 question today; in use 1 day in a row\ntools in 30 days: jot 1, read_jottings 1, save_note 0 (1 refused)\n"
+        "1 question today\ntools in 30 days: jot 1, read_jottings 1, save_note 0 (1 refused)\n"
     )
 
 

@@ -247,8 +247,8 @@ def test_no_word_is_broken_by_any_command(width, tmp_path):
     alone = [name for name in registry() if name not in NOT_ALONE]
     lines = [*alone, *(f"/help {name}" for name in alone), *COMMAND_LINES]
     with opened(tmp_path) as app:
-        wrapped = at_shell(app, Display(markdown=True, weight=True, wrap=True, width=lambda: width), *lines)
         whole = at_shell(app, Display(markdown=True), *lines)
+        wrapped = at_shell(app, Display(markdown=True, weight=True, wrap=True, width=lambda: width), *lines)
     too_long = [line for line in STYLE.sub("", wrapped).split("\n") if cell_width(line) > width and line[:1] != "❯"]
     assert [line for line in too_long if max(map(cell_width, line.split())) < width // 2] == []
     broken = words(wrapped) - words(whole)

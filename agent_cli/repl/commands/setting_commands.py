@@ -9,7 +9,7 @@ from agent_cli.agent.events import Event, Noticed, Work
 from agent_cli.agent.policy import Approve
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
-from agent_cli.memory.reports import records, signals
+from agent_cli.memory.reports import records
 from agent_cli.render.layout import Verbatim, formatted
 from agent_cli.repl import pages
 from agent_cli.repl.commands import commands
@@ -144,7 +144,7 @@ def stats(conversation: Conversation, argument: str) -> Result:
     """Count tokens, time and cost of the answers of the last days, and say what is due."""
     app = conversation.app
     rows = records.token_usage(app.db, app.scope.owner, "day", _DAYS)
-    lines = signals.format_lines(signals.read(app.db, app.scope.owner, app.time(), app.time() - signals.PERIOD))
+    lines = records.format_signals(records.signals(app.db, app.scope.owner, app.time(), app.time() - records.PERIOD))
     if not rows:
         return "\n".join(["there are no answers to count", *lines])
     return Page(lambda display: f"{pages.stats_page(rows, display)}\n\n{formatted(chr(10).join(lines), display, 2)}")

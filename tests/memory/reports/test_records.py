@@ -1,4 +1,4 @@
-"""What is due, days in a row, what the tools did: counted from the log."""
+"""What is due, what the tools did, and the tokens of answers: counted from the log."""
 
 from datetime import datetime, timedelta, timezone
 
@@ -6,10 +6,10 @@ import pytest
 
 from agent_cli import clock
 from agent_cli.memory.conversations import log, sessions
-from agent_cli.memory.reports import signals
-from agent_cli.memory.reports.signals import Calls, Due, Signals
+from agent_cli.memory.reports import records
+from agent_cli.memory.reports.records import Calls, Due, Signals
 from agent_cli.memory.scope import Scope
-from agent_cli.messages import Part
+from agent_cli.messages import Message, Part
 from agent_cli.store import events, ids
 from tests.conftest import HERE, NOON
 
@@ -40,22 +40,13 @@ def task(db, due=None, owner="person", **columns):
 
 
 def test_nothing_is_told_of_an_empty_file(db):
-    assert signals.read(db, "person", NOW, NOW - DAY) == Signals(0, 0, 0, Due((), (), 0), ())
-
-
-def test_days_in_a_row_reach_to_today_or_yesterday_and_end_at_the_first_gap(db, session):
-    for days in (1, 2, 3, 5):
-        say(db, session, NOW - days * DAY)
-    assert signals.read(db, "person", NOW, NOW).days_said == 3
-    say(db, session, NOW)
-    assert signals.read(db, "person", NOW, NOW).days_said == 4
-    assert signals.read(db, "person", NOW + 2 * DAY, NOW).days_said == 0
+    assert records.signals(db, "person", NOW, NOW - DAY) == Signals(0, Due((), (), 0), ())
 
 
 def test_a_day_is_that_of_the_clock_at_which_it_was_said(db, session):
     say(db, session, datetime(2026, 1, 2, 0, 30, tzinfo=VIENNA))
     say(db, session, datetime(2026, 1, 1, 23, 30, tzinfo=timezone(timedelta(hours=-8))))
-    assert [signals.read(db, "person", NOW - days * DAY, NOW).turns_today for days in (0, 1)] == [1, 1]
+    assert [records.signals(db, "person", NOW - days * DAY, NOW).turns_today for days in (0, 1)] == [1, 1]
 
 
 def test_what_was_taken_back_or_said_by_others_is_not_counted(db, session):
@@ -63,8 +54,7 @@ def test_what_was_taken_back_or_said_by_others_is_not_counted(db, session):
     say(db, sessions.start(db, Scope("caller", "/"), NOW), NOW, scope=Scope("caller", "/"))
     with db.write():
         log.undo_from(db, session, first, NOW)
-    read = signals.read(db, "person", NOW, NOW)
-    assert (read.turns_today, read.days_said) == (0, 0)
+    assert records.signals(db, "person", NOW, NOW).turns_today == 0
 
 
 def test_what_is_due_is_told_the_longest_overdue_first(db):
@@ -76,14 +66,7 @@ def test_what_is_due_is_told_the_longest_overdue_first(db):
     task(db, NOW - DAY, state="done")
     task(db, NOW - DAY, hidden_at=clock.utc(NOW))
     task(db, NOW - DAY, owner="caller")
-    assert signals.read(db, "person", NOW, NOW).due == Due((later, late), (today,), 5)
-
-
-def test_tasks_done_on_days_in_a_row_are_told_from_the_events(db):
-    mine, others = task(db, state="done"), task(db, owner="caller")
-    for id, days in ((mine, 0), (mine, 1), (others, 2)):
-        events.append(db, lambda days=days: NOW - days * DAY, "task done", ids.handle("task", id), actor="person")
-    assert signals.read(db, "person", NOW, NOW).days_done == 2
+    assert records.signals(db, "person", NOW, NOW).due == Due((later, late), (today,), 5)
 
 
 def test_calls_are_counted_by_tool_and_those_refused_apart(db, session):
@@ -96,8 +79,8 @@ def test_calls_are_counted_by_tool_and_those_refused_apart(db, session):
         (0, "note written", "n1"),
     ):
         events.append(db, lambda days=days: NOW - days * DAY, kind, name, actor="program", session=session)
-    assert signals.read(db, "person", NOW, NOW - 2 * DAY).calls == (Calls("jot", 2, 1), Calls("save_note", 0, 1))
-    assert signals.read(db, "caller", NOW, NOW - 2 * DAY).calls == ()
+    assert records.signals(db, "person", NOW, NOW - 2 * DAY).calls == (Calls("jot", 2, 1), Calls("save_note", 0, 1))
+    assert records.signals(db, "caller", NOW, NOW - 2 * DAY).calls == ()
 
 
 @pytest.mark.parametrize(
@@ -107,3 +90,41 @@ def test_a_day_is_found_by_an_index_however_long_the_log_is(db, query):
     (plan,) = db.rows(f"explain query plan select 1 {query}", ("a", "b", "c")[: query.count("?")])
     assert "SEARCH" in plan[3]
     assert "uid>?" in plan[3]
+
+
+def add_replies(db, session, at, *usages, scope=HERE):
+    log.add_user_message(db, session, scope, [Part("Hello?", "typed")], at)
+    for usage in usages:
+        id = log.open_reply(db, session, scope, usage.model, at)
+        log.close_reply(db, id, Message("assistant", "Yes."), "stop", usage, at)
+
+
+@pytest.fixture
+def talked(db, session):
+    add_replies(db, session, NOON, log.Usage("small", 100, 10, 0.5, 1500), log.Usage("small", 200, 20, 0.25, 500))
+    other = sessions.start(db, HERE, NOON)
+    late = datetime(2026, 1, 2, 23, 30, tzinfo=timezone(timedelta(hours=-3)))  # the 3rd in UTC
+    add_replies(db, other, late, log.Usage("large", 1000, 100, 0, 9000))
+    stranger = Scope("http", HERE.place)
+    add_replies(db, sessions.start(db, stranger, NOON), NOON, log.Usage("large", 7, 7, 7, 7), scope=stranger)
+    return db
+
+
+def rows(db, per, limit=9):
+    return [tuple(row.values()) for row in records.token_usage(db, "person", per, limit)]
+
+
+def test_each_day_is_the_persons_own(talked):
+    assert rows(talked, "day") == [("2026-01-02", 3, 1300, 130, 0.75, 11.0)]
+
+
+def test_answers_are_counted_by_model_session_and_turn(talked):
+    small, large = (2, 300, 30, 0.75, 2.0), (1, 1000, 100, 0.0, 9.0)
+    assert rows(talked, "model") == [("large", *large), ("small", *small)]
+    assert rows(talked, "session") == [("s2", *large), ("s1", *small)]
+    assert rows(talked, "turn") == [("m4", *large), ("m1", *small)]
+    assert rows(talked, "turn", 1) == [("m4", *large)]
+
+
+def test_where_nothing_was_answered_nothing_is_counted(db):
+    assert rows(db, "day") == []
