@@ -228,9 +228,9 @@ def llm(
 
 
 def _import(invocation: Invocation, file: Path, source: str) -> None:
-    from agent_cli.memory.transfers import export_files, from_llm  # no other command needs them
+    from agent_cli.memory.transfers import export_files  # no other command needs it
 
-    read = {"chatgpt": export_files.chatgpt, "claude": export_files.claude, "llm": from_llm.read_sessions}[source]
+    read = {"chatgpt": export_files.chatgpt, "claude": export_files.claude, "llm": export_files.llm}[source]
     app_ = invocation.app()
     with output.ProgressLine(invocation.quiet) as line:
         done = transfer.import_sessions(

@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
 
 import apsw
 
@@ -24,37 +22,6 @@ from agent_cli.errors import StoreError
 from agent_cli.store import db as database
 from agent_cli.store import meta, schema
 from agent_cli.store.db import Database
-
-
-class ForeignFile:
-    """A read-only connection; `tables` gives each table's columns. Raises StoreError when it is not an SQLite file."""
-
-    def __init__(self, file: Path):
-        self._file = file
-        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        columns = """select t.name, json_group_array(c.name) from sqlite_schema t, pragma_table_info(t.name) c
-                     where t.type = 'table' group by t.name"""
-        try:
-            # To read a file in WAL mode (bytes 18 and 19) that nobody has open, SQLite would create a WAL file beside
-            # it, unless it is opened as immutable.
-            with file.open("rb") as opened:
-                is_closed = opened.read(20)[18:] == b"\2\2" and not file.with_name(f"{file.name}-wal").exists()
-            how = "mode=ro&immutable=1" if is_closed else "mode=ro"
-            self._connection = apsw.Connection(f"file:{quote(str(file.absolute()))}?{how}", flags=flags)
-            self.tables = {name: set(json.loads(names)) for name, names in self._connection.execute(columns)}
-        except (apsw.Error, OSError) as error:
-            raise StoreError(f"{file} cannot be read: it is not an SQLite file, or you may not read it") from error
-
-    def rows(self, sql: str, values: Any = ()) -> Iterator[tuple[Any, ...]]:
-        """The rows, one at a time. Raises StoreError when the file is damaged."""
-        try:
-            yield from self._connection.execute(sql, values)
-        except (apsw.Error, UnicodeDecodeError) as error:  # SQLite stores any bytes as text
-            raise StoreError(f"{self._file} cannot be read to its end: {error}") from error
-
-    def close(self) -> None:
-        self._connection.close()
-
 
 _IN_PROGRESS = "backup in progress"
 _NAME = re.compile(r"\..+\.(\d+)\.part(?:-journal|-wal|-shm)?")
@@ -207,6 +174,20 @@ def _prepare_to_read(db: Database) -> None:
 def open_damaged(path: Path) -> Database:
     """Open a file that may be damaged, as it is; reads alone are meant. Raises StoreError when SQLite cannot."""
     return _checked(Database(path, read_only=True), schema.check)
+
+
+def open_foreign(path: Path) -> Database:
+    """Open a file of another program as it is; reads alone are meant, and no file is left beside it.
+
+    To read a file in WAL mode (bytes 18 and 19) that nobody has open, SQLite would create a WAL file, unless it is
+    opened as immutable.
+    """
+    try:
+        with path.open("rb") as opened:
+            is_closed = opened.read(20)[18:] == b"\2\2" and not path.with_name(f"{path.name}-wal").exists()
+    except OSError as error:
+        raise StoreError(f"{path}: the file cannot be read") from error
+    return Database(path, read_only=True, unwritable="it belongs to another program" if is_closed else "")
 
 
 def network_file_system(path: Path, mounts: Path = MOUNTS) -> str:

@@ -1,12 +1,16 @@
-"""Reads the exports of ChatGPT and Claude as sessions.
+"""Reads the exports of ChatGPT and Claude, and the log of the program llm, as sessions.
 
-Both send a .zip with conversations.json in it, or several when large. The archive, the unpacked folder or the file may
-be given. Nothing is unpacked to the disk, and of an array that is too large for memory (ten years are a gigabyte) one
-conversation is read at a time.
+ChatGPT and Claude send a .zip with conversations.json in it, or several when large. The archive, the unpacked folder or
+the file may be given. Nothing is unpacked to the disk, and of an array that is too large for memory (ten years are a
+gigabyte) one conversation is read at a time.
 
 Regenerating and editing leave branches behind: the one last shown is imported. Of ChatGPT, hidden messages and the
 model's thoughts are left out; pictures and files leave a mark. A message of Claude has its text twice, plain and as
 blocks, which are newer and complete; text files in the export become parts of it.
+
+The log of llm may hold two schemas: `responses`, a row for each prompt and its answer; and since version 0.32 `turns`,
+which point into chains of `messages` made of `parts`. A row of either becomes the same messages with the same ids, so
+that nothing is imported twice after an update.
 """
 
 import io
@@ -14,17 +18,20 @@ import json
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import IO, Any
 
 from agent_cli import clock, limits
-from agent_cli.errors import UsageError
+from agent_cli.errors import StoreError, UsageError
 from agent_cli.memory.transfers.transfer import ExternalSession
-from agent_cli.text import one_line
+from agent_cli.store import file as store_file
+from agent_cli.store.db import Database
+from agent_cli.text import one_line, without_surrogates
 
 _NAME = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
 _MAX_UNPACKED = 20_000_000_000  # bytes of an archive: a small one may hold a thousand times its size
@@ -54,9 +61,7 @@ def _read_sessions(
                 number += 1
                 place = f"conversation {number}"
                 if not isinstance(conversation, dict):
-                    broken = isinstance(conversation, BrokenElement)
-                    why = str(conversation) if broken else "it is not a JSON object"
-                    yield ExternalSession(place, 1, partial(_fail, why))
+                    yield ExternalSession(place, 1, partial(_fail, "it is not a JSON object"))
                     continue
                 for theirs, command in others.items() if number == 1 and key not in conversation else ():
                     if theirs in conversation:
@@ -158,24 +163,20 @@ _CHUNK = 1 << 20
 _ARRAY_START = re.compile(r'\s*(?:\{\s*"conversations"\s*:\s*)?\[\s*')  # some exports wrap the array in an object
 _SEPARATOR = re.compile(r"[\s,]*")
 _TAIL = 16  # characters at the end of the buffer that may be half a token or escape
-_OVERLAP = 4096  # characters within which the start of an element fits
 _decode = json.JSONDecoder().raw_decode
 
 
 class BrokenElement(ValueError):
-    """An element that cannot be read: raised when nothing after it can be either, else yielded in its place."""
+    """An element that cannot be read, and so nothing after it."""
 
 
 def elements(read: Callable[[int], str]) -> Iterator[Any]:
-    """The elements; `read` gives so many characters, fewer only at the end. Raises BrokenElement.
-
-    After a broken element it goes on where another one begins with the same two keys as the first.
-    """
+    """The elements; `read` gives so many characters, fewer only at the end. Raises BrokenElement."""
     buffer, at_end = read(_CHUNK), False
     begin = _ARRAY_START.match(buffer)
     if begin is None:
         raise BrokenElement("it is not a JSON array of conversations")
-    at, start = begin.end(), None
+    at = begin.end()
     while True:
         at = _SEPARATOR.match(buffer, at).end()  # type: ignore[union-attr]  # matches nothing, too
         if buffer.startswith("]", at):
@@ -184,51 +185,23 @@ def elements(read: Callable[[int], str]) -> Iterator[Any]:
             element, end = _decode(buffer, at)
         except json.JSONDecodeError as error:
             # Where the error is before the end of the buffer, to read more would not help.
-            cut = error.pos >= len(buffer) - _TAIL or error.msg.startswith("Unterminated string")
-            if cut and at_end:
+            if error.pos < len(buffer) - _TAIL and not error.msg.startswith("Unterminated string"):
+                raise BrokenElement(f"it is not JSON ({error.msg})") from error
+            if at_end:
                 raise BrokenElement("the file ends in the middle of it") from error
-            limit = _exceeded(buffer, at) if cut else f"it is not JSON ({error.msg})"
-            if not limit:
-                buffer, at = buffer[at:], 0
-                more = read(max(_CHUNK, len(buffer)))
-                buffer, at_end = buffer + more, not more
-                continue
-            if start is None:
-                raise BrokenElement(limit) from error
-            yield BrokenElement(limit)
-            buffer, at = _skip_to_next(buffer[at + 1 :], start, read)
+            buffer, at = buffer[at:], 0
+            if len(buffer) >= limits.MAX_LINE:
+                raise BrokenElement(f"it has more than {limits.MAX_LINE:,} characters") from error
+            if 2 * limits.json_memory(buffer) > limits.MEMORY:  # it is tried next with twice as much
+                raise BrokenElement(limits.TOO_MUCH_MEMORY) from error
+            more = read(max(_CHUNK, len(buffer)))
+            buffer, at_end = buffer + more, not more
             continue
         except (ValueError, RecursionError) as error:
             deep = isinstance(error, RecursionError)
             raise BrokenElement(limits.TOO_DEEP if deep else "it holds a number of thousands of digits") from error
         yield element
-        start = start or _start_pattern(element)
         buffer, at = (buffer[end:], 0) if end > _CHUNK else (buffer, end)
-
-
-def _start_pattern(element: Any) -> re.Pattern[str] | None:
-    """A pattern of how elements like this one begin, after a comma."""
-    keys = [re.escape(json.dumps(key)) for key in element] if isinstance(element, dict) else []
-    if len(keys) < 2:
-        return None
-    return re.compile(rf',\s*(?=\{{\s*{keys[0]}\s*:\s*(?:null|"(?:[^"\\]|\\.)*")\s*,\s*{keys[1]}\s*:)')
-
-
-def _skip_to_next(buffer: str, start: re.Pattern[str], read: Callable[[int], str]) -> tuple[str, int]:
-    """(buffer, position of the next element in it); the end of the array when there is none."""
-    while not (found := start.search(buffer)):
-        more = read(_CHUNK)
-        if not more:
-            return "]", 0
-        buffer = buffer[-_OVERLAP:] + more
-    return buffer, found.end()
-
-
-def _exceeded(buffer: str, at: int) -> str:
-    """The limit that an element hits which is not whole yet; it is tried next with twice as much."""
-    if len(buffer) - at >= limits.MAX_LINE:
-        return f"it has more than {limits.MAX_LINE:,} characters"
-    return limits.TOO_MUCH_MEMORY if 2 * limits.json_memory(buffer) > limits.MEMORY else ""
 
 
 _SKIPPED = ("user_editable_context", "model_editable_context", "thoughts", "reasoning_recap")
@@ -386,3 +359,138 @@ def _claude_files(chat_message: dict[str, Any]) -> Iterator[tuple[str, str]]:
                 yield words, name or "attachment"
             elif name:
                 yield f"[file {name} left out]", ""
+
+
+_Turn = tuple[Any, ...]
+"""Of llm: a conversation and its name, id, time, model, prompt, response, thinking, tokens in and out."""
+
+
+def llm(file: Path) -> Iterator[ExternalSession]:
+    """Raises UsageError when the file is no log of llm, StoreError when it cannot be read."""
+    if not file.is_file():
+        raise UsageError(f"{file} cannot be read: there is no such file (`llm logs path` names it)")
+    try:
+        with closing(store_file.open_foreign(file)) as log:
+            tables = {name: {row[1] for row in log.rows(f'pragma table_info("{name}")')} for name in _table_names(log)}
+            if not {"responses", "turns"} & tables.keys():
+                raise UsageError(f"{file} is not a log of llm 0.4 or newer: `llm logs path` names the file")
+            number = 0
+            for turns in (_responses(log, tables), _turns(log, tables)):
+                for _, group in groupby(turns, lambda turn: turn[0]):
+                    number += 1
+                    conversation = list(group)
+                    place = f"conversation {number} (“{one_line(conversation[0][1], 40)}”)"
+                    yield ExternalSession(place, 2 * len(conversation), partial(_llm_row, conversation))
+    except StoreError as error:
+        why = f"it is damaged, or no SQLite file, or you may not read it ({error.__cause__})"
+        raise StoreError(f"{file} cannot be read: {why}") from error
+
+
+def _table_names(log: Database) -> list[str]:
+    return [name for (name,) in log.rows("select name from sqlite_schema where type = 'table'")]
+
+
+def _llm_row(turns: list[_Turn]) -> dict[str, Any] | None:
+    messages: list[tuple[Any, dict[str, Any]]] = []
+    for _, _, id, at, model, prompt, response, thinking, tokens_in, tokens_out in turns:
+        if prompt.strip():
+            messages.append((at, {"id": f"{id} prompt", "role": "user", "content": prompt}))
+        if response.strip():
+            used = {"model": model, "tokens": {"in": tokens_in, "out": tokens_out}}
+            answer = {"id": id, "role": "assistant", "content": response, "thinking": thinking, **used}
+            messages.append((at, answer))
+    conversation, name = turns[0][:2]
+    return _row(conversation, name, "", messages)
+
+
+def _texts(*columns: str) -> str:
+    return ", ".join(f"cast(coalesce({each}, '') as text)" for each in columns)
+
+
+def _responses(log: Database, tables: dict[str, set[str]]) -> Iterator[_Turn]:
+    """The older schema; a column that a version did not have is empty."""
+    columns = tables.get("responses", set())
+    if not columns:
+        return
+
+    def of(*names: str) -> str:
+        there = [f"r.{name}" for name in names if name in columns]
+        return f"coalesce({', '.join(there)}, '')" if there else "''"
+
+    is_named = "conversation_id" in columns and {"id", "name"} <= tables.get("conversations", set())
+    join = "left join conversations c on c.id = r.conversation_id" if is_named else ""
+    texts = [of("conversation_id", "id"), "c.name" if join else "''", "r.id", of("datetime_utc")]
+    texts += [of("resolved_model", "model"), of("prompt"), of("response"), of("reasoning")]
+    tokens = ", ".join(f"cast({of(name)} as integer)" for name in ("input_tokens", "output_tokens"))
+    marks = {}  # the names of what a response has beside its words and is not imported, by what it is
+    if {"response_id", "fragment_id"} <= tables.get("prompt_fragments", set()):
+        source = "f.source" if "source" in tables.get("fragments", set()) else "''"
+        marks["fragment"] = f"select {_texts(source)} from prompt_fragments p join fragments f on f.id = p.fragment_id"
+    if {"response_id", "attachment_id"} <= tables.get("prompt_attachments", set()):
+        name = _texts("coalesce(f.path, f.url)")
+        marks["file"] = f"select {name} from prompt_attachments p join attachments f on f.id = p.attachment_id"
+    rows = f"select {_texts(*texts)}, {tokens} from responses r {join} order by 1, 4, r.rowid"
+    for conversation, name, id, at, model, prompt, *rest in log.each(rows):
+        left_out = [
+            f"[{' '.join(filter(None, (kind, file)))} left out]"
+            for kind, query in marks.items()
+            for (file,) in log.rows(f"{query} where p.response_id = ?", (id,))
+        ]
+        yield (conversation, name, id, at, model, _joined([prompt, *left_out]), *rest)
+
+
+def _turns(log: Database, tables: dict[str, set[str]]) -> Iterator[_Turn]:
+    """The newer schema: a turn ends at `tip_message_hash`; its prompt is the user messages before it."""
+    if not {"turns", "threads", "messages", "parts"} <= tables.keys():
+        return
+    texts = ("coalesce(t.thread_id, t.id)", "h.name", "t.id", "t.datetime_utc", "coalesce(t.resolved_model, t.model)")
+    for *head, parent, tip, tokens_in, tokens_out in log.each(
+        f"""select {_texts(*texts)}, t.parent_message_hash, t.tip_message_hash,
+                   cast(coalesce(t.input_tokens, 0) as integer), cast(coalesce(t.output_tokens, 0) as integer)
+            from turns t left join threads h on h.id = t.thread_id order by 1, 4, t.rowid"""
+    ):
+        answers = [_parts(log, hash) for role, hash in _chain(log, tip, parent) if role == "assistant"]
+        asked = [hash for role, hash in _chain(log, parent, None, until="assistant") if role == "user"]
+        prompt = _joined(_parts(log, hash)[0] for hash in asked)
+        response, thinking = _joined(words for words, _ in answers), _joined(thoughts for _, thoughts in answers)
+        yield (*head, prompt, response, thinking, tokens_in, tokens_out)
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return "\n\n".join(filter(None, texts))
+
+
+def _chain(log: Database, tip: str | None, end: str | None, until: str = "") -> list[tuple[str, str]]:
+    """(role, hash) of the messages leading to `tip`, after `end` or the last message of role `until`."""
+    path: dict[str | None, tuple[str, str]] = {}
+    while tip and tip != end and tip not in path:
+        role, parent = log.row("select role, parent_hash from messages where hash = ?", (tip,)) or (until, None)
+        if role == until:
+            break
+        path[tip] = role, tip
+        tip = parent
+    return [*path.values()][::-1]
+
+
+def _parts(log: Database, hash: str) -> tuple[str, str]:
+    """The text and the thinking of a message."""
+    texts, thoughts = [], []
+    query = f"select type, text, {_texts('payload')} from parts where message_hash = ? order by position"
+    for kind, words, payload in log.rows(query, (hash,)):
+        match kind:
+            case "text":
+                texts.append(words if words is not None else without_surrogates(_text_with_marks(payload)))
+            case "reasoning" if words:
+                thoughts.append(words)
+            case "attachment":
+                texts.append("[file left out]")
+    return _joined(texts), _joined(thoughts)
+
+
+def _text_with_marks(payload: str) -> str:
+    """A text that refers to fragments: its own words, with a mark for each fragment."""
+    try:
+        pieces = json.loads(payload or "{}").get("text_ref") or ()
+        return "".join(str(piece.get("literal") or "[fragment left out]") for piece in pieces)
+    except (ValueError, AttributeError, TypeError):
+        return ""
