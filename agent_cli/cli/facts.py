@@ -432,26 +432,20 @@ def scripts(
 def export(
     app_: App,
     format: Literal["jsonl", "md"] = option("--format", "jsonl can be imported again; md for other agents.", "jsonl"),
-    out: Path | None = option("--out", "The folder to write to; by default md goes here, jsonl is printed."),
     every: bool = flag("--all", "jsonl: also what was true before."),
-    force: bool = flag("--force", "Overwrite files that another program wrote."),
 ) -> None:
-    """Write what is true now as JSON lines or Markdown."""
+    """Print what is true now as JSON lines or Markdown."""
     if every and format == "md":
-        raise UsageError("MEMORY.md and USER.md hold what is true now; --all is for --format jsonl")
+        raise UsageError("Markdown holds what is true now; --all is for --format jsonl")
     states, now = (ACCEPTED, SUPERSEDED) if every else (ACCEPTED,), app_.time()
     found = facts.listing(app_.db, app_.scope.owner, -1, states=states)
     exported = [each for each in found if each.is_open(now) or (every and each.valid_to)]
     if format == "md":
-        files = fact_files.documents(exported)
+        output.say(fact_files.markdown(exported))
     else:
-        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in fact_files.json_rows(app_.db, exported))
-        if out is None:
-            sys.stdout.write(lines)
-            return
-        files = {"facts.jsonl": lines}
-    written = fact_files.write_files((out or Path()).expanduser(), files, force=force)
-    output.lines(f"wrote {path}" for path in written)
+        sys.stdout.writelines(
+            f"{json.dumps(row, ensure_ascii=False)}\n" for row in fact_files.json_rows(app_.db, exported)
+        )
     if session_only := sum(each.session_id is not None for each in exported):
         output.note(f"{counted(session_only, *_SESSION_ALONE)} out")
 

@@ -38,7 +38,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("skills", "add", "brew-tea", "Boil water, wait, pour.", "-d", "How to brew tea"),
     ("index", "rebuild"),
     ("jobs", "run", "--until-idle"),
-    ("facts", "export", "--format", "md", "--out", OUT),
+    ("skills", "export", "--to", OUT),
 )
 
 _ROWS = {
@@ -76,6 +76,7 @@ def make_home(program: Program) -> None:
         program("-m", "offline", "ask", f"question {number}: what of the harbour?")
     program("facts", "add", "The harbour closes at ten")
     program("remind", "water the plants tomorrow 9:00")
+    program("skills", "add", "sail", "Hoist the sail, steer.", "-d", "How to sail")
     work = program.work
     shutil.copyfile(program.db, work / "older.db")
     (work / "proposed.jsonl").write_text('{"statement": "The harbour opens at six"}\n')
@@ -106,7 +107,7 @@ def state(program: Program) -> State:
             COPY: _whole(program.work / COPY),
             SAVED: _whole(program.work / SAVED),
             SETTINGS.name: _text(program.home / SETTINGS),
-            **{name: _text(program.work / OUT / name) for name in ("USER.md", "MEMORY.md")},
+            "SKILL.md": _text(program.work / OUT / "sail" / "SKILL.md"),
         },
     )
 

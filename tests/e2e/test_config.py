@@ -170,11 +170,12 @@ def test_what_is_made_is_for_its_owner_alone_whatever_the_umask(program, tmp_pat
     try:
         assert program("config", "set", "num_ctx", "4096").code == 0
         assert program("notes", "add", "milk").code == 0
-        assert program("facts", "export", "--out", str(home / "facts")).code == 0
+        assert program("skills", "add", "--example", "morning-briefing").code == 0
+        assert program("skills", "export", "k1", "--to", str(home / "skills")).code == 0
     finally:
         os.umask(before)
     made = [each for each in home.rglob("*") if not each.is_socket()]
-    assert {each.name for each in made} >= {"config.toml", "memory.db", ".config", "agent-cli", "facts"}
+    assert {each.name for each in made} >= {"config.toml", "memory.db", ".config", "agent-cli", "skills"}
     assert [each for each in made if each.stat().st_mode & 0o077] == []
 
 

@@ -1,7 +1,6 @@
 """`agent facts`: said, listed, changed, undone, moved in and out, each in a process of its own."""
 
 import json
-import stat
 from pathlib import Path
 
 import pytest
@@ -265,36 +264,13 @@ def test_broken_lines_of_an_import_are_told_and_the_others_taken(program):
     assert told[8] == "agent: 8 broken lines were skipped; the others are imported"
 
 
-def test_the_files_of_other_agents_are_written_and_theirs_are_kept(program):
+def test_what_is_true_is_printed_as_a_list_for_other_agents(program):
     take_in(program, GRAZ, LINZ, {"statement": "Anna plays the cello", "at": "2025-01-01"})
     program("facts", "add", "--here", "My tests run with tox")
-    folder = program.home / "out"
-    ran = program("facts", "export", "--format", "md", "--out", str(folder))
-    assert ran == Ran(0, f"wrote {folder}/USER.md\nwrote {folder}/MEMORY.md\n", "")
-    mark = "<!-- written by `agent facts export`: it is written over by the next one -->\n\n"
-    assert (folder / "USER.md").read_text() == (
-        f"{mark}# About the person\n\n- I moved to Linz (2025-06-01)\n\n## In {program.work}\n\n"
-        "- My tests run with tox (2026-01-02)\n"
+    assert program("facts", "export", "--format", "md").out == (
+        f"# About the person\n\n- I moved to Linz (2025-06-01)\n\n## In {program.work}\n\n"
+        "- My tests run with tox (2026-01-02)\n\n# What is known besides\n\n- Anna plays the cello (2025-01-01)\n"
     )
-    assert (folder / "MEMORY.md").read_text() == (
-        f"{mark}# What is known besides\n\n- Anna plays the cello (2025-01-01)\n"
-    )
-    assert {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()} == {0o600}
-    assert program("facts", "export", "--format", "md", "--out", str(folder)).code == 0
-    (folder / "MEMORY.md").write_text("# mine\n")
-    said = f"agent: {folder}/MEMORY.md was not written by this program; say --force to write over it\n"
-    assert program("facts", "export", "--format", "md", "--out", str(folder)) == Ran(2, "", said)
-    assert (folder / "MEMORY.md").read_text() == "# mine\n"
-    assert program("facts", "export", "--format", "md", "--out", str(folder), "--force").code == 0
-
-
-def test_lines_are_written_to_a_folder_too(program):
-    program("facts", "add", "I like tea")
-    folder = program.home / "out"
-    for _ in range(2):
-        assert program("facts", "export", "--out", str(folder)).out == f"wrote {folder}/facts.jsonl\n"
-    (folder / "facts.jsonl").write_text("mine\n")
-    assert program("facts", "export", "--out", str(folder)).code == 2
 
 
 WRONG = [
@@ -305,7 +281,7 @@ WRONG = [
     (["undo"], "there is no change to take back"),
     (["list", "--as-of", "March"], "'March' is not a day: write it like 2026-11-20"),
     (["import", "nowhere.jsonl"], "nowhere.jsonl cannot be read: No such file or directory"),
-    (["export", "--format", "md", "--all"], "MEMORY.md and USER.md hold what is true now; --all is for --format jsonl"),
+    (["export", "--format", "md", "--all"], "Markdown holds what is true now; --all is for --format jsonl"),
 ]
 
 

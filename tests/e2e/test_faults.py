@@ -10,7 +10,7 @@ COMMANDS = [
     ("config", "set", "num_ctx", "16384"),
     ("db", "restore", "older.db"),
     ("db", "salvage", "saved.db"),
-    ("facts", "export", "--format", "md", "--out", "out"),
+    ("skills", "export", "--to", "out"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Facts to and from files: JSON lines, the MEMORY.md and USER.md of other agents, and one Markdown file to edit.
+"""Facts to and from files: JSON lines, a Markdown list for other agents, and one Markdown file to edit.
 
 Facts that hold in one session alone are not exported: other databases do not have that session. Of JSON lines each has
 a statement, and may have source (the external id of a message), at, since, until, subject, predicate and object, place
@@ -7,17 +7,15 @@ changes are applied as one batch, and an ambiguous file is refused whole: a typi
 fact and add another.
 """
 
-import json
 import re
 import time as real_time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
-from agent_cli import atomic_file, clock, limits, text
-from agent_cli.errors import StoreError, UsageError
+from agent_cli import clock, limits, text
+from agent_cli.errors import UsageError
 from agent_cli.memory import tombstones
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.adoption import Adopted
@@ -30,7 +28,6 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 _SELF = languages.pattern(r"\b<OF_SELF>\b")
-MARK = "<!-- written by `agent facts export`: it is written over by the next one -->"
 _BATCH = 100
 _PAUSE = 0.02  # between batches, so that other programs get their turn to write
 _INTRO = """<!-- What is known about you: a line for each fact, with its handle.
@@ -72,44 +69,18 @@ def json_rows(db: Database, found: Sequence[Fact]) -> Iterator[dict[str, Any]]:
         yield {name: value for name, value in row.items() if value}
 
 
-def documents(found: Sequence[Fact]) -> dict[str, str]:
-    """Name and text of each file: facts about the person in USER.md, the others in MEMORY.md."""
-    files = {"USER.md": [MARK, "", "# About the person", ""], "MEMORY.md": [MARK, "", "# What is known besides", ""]}
-    places = dict.fromkeys(files, "")
+def markdown(found: Sequence[Fact]) -> str:
+    """A list for other agents: facts about the person, then the others; those of one place below its heading."""
+    parts = {True: ["# About the person", ""], False: ["", "# What is known besides", ""]}
+    places = dict.fromkeys(parts, "")
     for each in sorted(found, key=lambda each: (each.place, each.id)):
         if each.session_id is None:
-            is_about_person = each.subject == "person" or (not each.subject and _SELF.search(each.statement))
-            name = "USER.md" if is_about_person else "MEMORY.md"
-            if each.place != places[name]:
-                places[name] = each.place
-                files[name] += ["", f"## In {text.one_line(each.place, 200)}", ""]
-            files[name].append(f"- {_displayed(each)} ({each.day})")
-    return {name: "\n".join(lines) + "\n" for name, lines in files.items()}
-
-
-def write_files(folder: Path, files: Mapping[str, str], *, force: bool = False) -> list[Path]:
-    """Write the files for their owner alone. Raises UsageError, with nothing written, for one of another program."""
-    paths = {folder / name: words for name, words in files.items()}
-    for path in paths:
-        if not force and path.exists() and not _is_export(path):
-            raise UsageError(f"{path} was not written by this program; say --force to write over it")
-    try:
-        atomic_file.make_folder(folder)
-        for path, words in paths.items():
-            atomic_file.write(path, words.encode("utf-8", "replace"))
-    except OSError as error:
-        raise StoreError(f"{folder}: nothing can be written there ({error.strerror})") from error
-    return list(paths)
-
-
-def _is_export(path: Path) -> bool:
-    """Whether an earlier export wrote the file: Markdown begins with the mark, JSON lines with a statement."""
-    try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            first = file.readline().strip()
-        return first == MARK if path.suffix == ".md" else not first or "statement" in json.loads(first)
-    except (OSError, ValueError, TypeError):
-        return False
+            part = each.subject == "person" or bool(not each.subject and _SELF.search(each.statement))
+            if each.place != places[part]:
+                places[part] = each.place
+                parts[part] += ["", f"## In {text.one_line(each.place, 200)}", ""]
+            parts[part].append(f"- {_displayed(each)} ({each.day})")
+    return "\n".join([*parts[True], *parts[False]])
 
 
 def import_lines(
