@@ -33,7 +33,7 @@ _PATHS = (
         /nothing | /%2e%2e/ | /chat%00 | /v1 | /v1/chat/completions/.."""),
 )
 _HEADERS = listed("""
-    X-Session | Last-Event-ID | Content-Type | Content-Length | Host | Accept | Expect
+    Last-Event-ID | Content-Type | Content-Length | Host | Accept | Expect
     Transfer-Encoding | Cookie | X-Forwarded-For | Authorization | Range
 """)
 

@@ -14,9 +14,9 @@ import json
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter
 from pydantic import BaseModel, Field, field_validator
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -41,32 +41,22 @@ History = Sequence[tuple[Role, str]]
 
 @frozen
 class Conversation:
-    """What a client has sent, instructions apart, and what it calls the session."""
+    """What a client has sent, instructions apart."""
 
     caller: Caller
     history: History  # of the user and the assistant, the last of the user
-    named: str  # by X-Session
 
     @property
     def _answered(self) -> History:
         """The history up to the last answer."""
         return self.history[: max((n for n, (role, _) in enumerate(self.history, 1) if role == "assistant"), default=0)]
 
-    def _handle(self, db: Database) -> str:
-        """The handle of the session that was named; empty for a name that is new."""
-        if self.named[:1] == "s" and self.named[1:].isdigit():
-            return self.named
-        known = callers.find_by_name(db, self.caller, self.named) if self.named else None
-        return f"s{known.session}" if known else ""
-
     def _continued(self, db: Database) -> callers.KnownSession | None:
         """The session that has come as far as the history."""
         return callers.find_by_transcript(db, self.caller, _normalized(self._answered)) if self._answered else None
 
     def place_in_line(self, db: Database) -> str | None:
-        """What the turn waits for: a session, or a name that will be one. None where it begins one."""
-        if self.named:
-            return self._handle(db) or f"named {self.caller.id} {self.named}"
+        """The session that the turn waits for; None where it begins one."""
         found = self._continued(db)
         return f"s{found.session}" if found else None
 
@@ -77,24 +67,13 @@ class Conversation:
         if not self.caller.writes:
             return _import_history(db, app, answered), parts
         with db.write():
-            handle = self._handle(db)
-            session = resume_session(db, app, handle) if handle else None
             found = self._continued(db)
-            if found:  # where the session has gone on since; a question that got no answer does not count
-                later = log.history(db, found.session, after=found.message or 0)
-                if any(entry.message.role == "assistant" and entry.finish in _ANSWERED for entry in later):
-                    found = None
-            if session is not None and answered and not (found and found.session == session):
-                sentence = "what was said in that session is not what this history says: leave X-Session out"
-                raise Refused(409, "diverged", sentence)
-            if session is None and found:
+            # Where the session has gone on since, another begins; a question that got no answer does not count.
+            later = log.history(db, found.session, after=found.message or 0) if found else ()
+            if found and not any(each.message.role == "assistant" and each.finish in _ANSWERED for each in later):
                 with suppress(Refused):  # hidden, or open elsewhere: what was said is taken in anew
-                    session = resume_session(db, app, f"s{found.session}")
-            if session is None:
-                session = _import_history(db, app, answered)
-                if self.named:
-                    callers.name_session(db, self.caller, self.named, session, app.time)
-        return session, parts
+                    return resume_session(db, app, f"s{found.session}"), parts
+            return _import_history(db, app, answered), parts
 
     def record(self, db: Database, app: App, session: int, message: int, answer: str) -> None:
         said = _normalized([*self.history, ("assistant", answer)])
@@ -122,16 +101,6 @@ def _import_history(db: Database, app: App, seen: History) -> int:
 
 MODEL = "agent"
 _CREATED = 1767225600  # when a model "was created": every client wants a number, and none reads it
-SessionHeader = Annotated[
-    str,
-    Header(
-        alias="X-Session",
-        min_length=1,
-        max_length=100,
-        pattern=r"^[!-~]+$",
-        description="The session: a handle, or a name of the client's own. Without it, the history tells.",
-    ),
-]
 
 
 class TextPart(BaseModel):
@@ -185,13 +154,10 @@ def router(state: ServerState) -> APIRouter:
     @routes.post(
         "/chat/completions", responses=responses.EVENT_STREAM, summary="OpenAI's chat completions, with memory"
     )
-    async def completions(request: Request, asked_for: CompletionRequest, session: SessionHeader = "") -> Response:
+    async def completions(request: Request, asked_for: CompletionRequest) -> Response:
         caller: Caller = request.state.caller
         if asked_for.model not in (MODEL, state.app.config.model):
             raise Refused(404, "model_not_found", f"there is one model here: {MODEL}")
-        if session and not caller.writes:
-            sentence = "this caller only reads, so no session of it is kept: leave X-Session out"
-            raise Refused(403, "reads_only", sentence)
         history: list[tuple[Role, str]] = []
         instructions: list[str] = []
         for each in asked_for.messages:
@@ -203,7 +169,7 @@ def router(state: ServerState) -> APIRouter:
                 instructions.append(each.text.strip())
         if not history or history[-1][0] != "user":
             raise Refused(400, "no_question", "the last message must be the user's, and say something")
-        conversation = Conversation(caller, history, session)
+        conversation = Conversation(caller, history)
         place = await state.read(conversation.place_in_line) if caller.writes else None
         turn_request = TurnRequest(
             caller, conversation.open_session, conversation.record, "\n\n".join(instructions), bool(asked_for.stream)

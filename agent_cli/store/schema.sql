@@ -410,10 +410,10 @@ create table caller (
 create table answered (                         -- by what callers know their sessions
     id integer primary key autoincrement,
     owner text not null,
-    key text not null,                          -- a name that the caller chose, or a hash of all that was said
+    key text not null,                          -- a hash of all that was said
     hash text not null,                         -- empty; older programs: of the request that was answered
     session_id integer not null references session (id),
-    message_id integer references message (id), -- the last of what was said; null for a name
+    message_id integer references message (id), -- the last of what was said
     lines text not null default '{}',           -- empty; older programs: notices and receipts, as JSON
     at text not null,
     unique (owner, key)

@@ -109,16 +109,6 @@ def test_question_that_got_no_answer_is_asked_again_in_its_session(house, bot, s
     assert ask(bot, *talk).headers["x-session"] == "s1"
 
 
-def test_session_may_be_named_by_the_client(house, bot):
-    first = ask(bot, message("one"), headers={"X-Session": "my-house"})
-    alone = ask(bot, message("two"), headers={"X-Session": "my-house"})
-    handle = ask(bot, message("three"), headers={"X-Session": "s1"})
-    other = ask(house.caller("other"), message("one"), headers={"X-Session": "my-house"})
-    strange = ask(bot, message("x"), message("y", "assistant"), message("z"), headers={"X-Session": "my-house"})
-    assert [each.headers["x-session"] for each in (first, alone, handle, other)] == ["s1", "s1", "s1", "s2"]
-    assert (strange.status_code, strange.json()["error"]["code"]) == (409, "diverged")
-
-
 def test_system_message_is_an_instruction_and_no_memory(house, bot, server):
     ask(bot, message("Speak like a pirate.", "system"), message("hi"))
     [system] = [each["content"] for each in last_chat(server)["messages"] if each["role"] == "system"]

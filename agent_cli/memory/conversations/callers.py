@@ -19,7 +19,7 @@ from agent_cli.values import frozen
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _COLUMNS = "id, name, owner, may, at, utc_offset, seen_at, revoked_at, hash"
 _SEEN = timedelta(hours=1)  # how often a visit is recorded at most
-_TRANSCRIPT, _NAMED = "said ", "named "  # prefixes of keys
+_TRANSCRIPT = "said "
 
 
 @frozen
@@ -54,7 +54,7 @@ class Caller:
 
 @frozen
 class KnownSession:
-    """A session that a caller knows by a name or by its transcript, and the last message of that."""
+    """A session that a caller knows by its transcript, and the last message of that."""
 
     session: int
     message: int | None
@@ -125,15 +125,7 @@ def open_sessions(db: Database) -> list[int]:
     return [id for (id,) in db.rows(query)]
 
 
-# What sessions are called by callers, and the transcripts by which one is recognised.
-
-
-def name_session(db: Database, caller: Caller, name: str, session: int, time: clock.Clock) -> None:
-    _save_key(db, caller, f"{_NAMED}{name}", session, None, time)
-
-
-def find_by_name(db: Database, caller: Caller, name: str) -> KnownSession | None:
-    return _find_key(db, caller, f"{_NAMED}{name}")
+# The transcripts by which a session is recognised.
 
 
 def blank_lines(db: Database, found: Sequence[int]) -> None:
@@ -144,15 +136,22 @@ def record_transcript(
     db: Database, caller: Caller, transcript: str, session: int, message: int, time: clock.Clock
 ) -> None:
     """Record the transcript of a session up to this message, so that its continuation is recognized."""
-    like, key = _key(caller, _TRANSCRIPT), _transcript_key(db, transcript)
     former = "delete from answered where session_id = ? and owner = ? and substr(key, 1, ?) = ?"
+    like = f"{caller.id}/{_TRANSCRIPT}"
     with db.write():
         db.execute(former, (session, caller.owner, len(like), like))
-        _save_key(db, caller, key, session, message, time)
+        db.execute(
+            """insert into answered (owner, key, hash, session_id, message_id, at) values (?, ?, '', ?, ?, ?)
+               on conflict (owner, key) do update set session_id = excluded.session_id,
+                  message_id = excluded.message_id, at = excluded.at""",
+            (caller.owner, _key(db, caller, transcript), session, message, clock.utc(time())),
+        )
 
 
 def find_by_transcript(db: Database, caller: Caller, transcript: str) -> KnownSession | None:
-    return _find_key(db, caller, _transcript_key(db, transcript))
+    query = "select session_id, message_id from answered where owner = ? and key = ?"
+    row = db.row(query, (caller.owner, _key(db, caller, transcript)))
+    return KnownSession(*row) if row else None
 
 
 def erase_answered(
@@ -163,31 +162,12 @@ def erase_answered(
         db.execute(f"delete from answered where {column} in (select value from json_each(?))", (erased,))
 
 
-def _save_key(db: Database, caller: Caller, key: str, session: int, message: int | None, time: clock.Clock) -> None:
-    db.execute(
-        """insert into answered (owner, key, hash, session_id, message_id, at) values (?, ?, '', ?, ?, ?)
-           on conflict (owner, key) do update set session_id = excluded.session_id, message_id = excluded.message_id,
-              at = excluded.at""",
-        (caller.owner, _key(caller, key), session, message, clock.utc(time())),
-    )
-
-
-def _find_key(db: Database, caller: Caller, key: str) -> KnownSession | None:
-    query = "select session_id, message_id from answered where owner = ? and key = ?"
-    row = db.row(query, (caller.owner, _key(caller, key)))
-    return KnownSession(*row) if row else None
-
-
 def _hash(token: str) -> str:
     import hashlib  # rarely needed
 
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
-def _transcript_key(db: Database, transcript: str) -> str:
-    return f"{_TRANSCRIPT}{keyed_hash.digest(db, transcript)}"
-
-
-def _key(caller: Caller, key: str) -> str:
-    """The stored key: callers that share the person's memory share no keys."""
-    return f"{caller.id}/{key}"
+def _key(db: Database, caller: Caller, transcript: str) -> str:
+    """The stored key: callers that share the person's memory share no transcripts."""
+    return f"{caller.id}/{_TRANSCRIPT}{keyed_hash.digest(db, transcript)}"

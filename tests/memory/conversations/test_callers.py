@@ -66,23 +66,20 @@ def bot(db):
 
 
 def exchange(db, caller):
-    """A message and its answer, in a session that has a name."""
+    """A message and its answer."""
     session = sessions.start(db, caller.scope, NOON)
     log.add_user_message(db, session, caller.scope, [Part("My boat is called Windrose.", "http")], NOON)
     reply = log.add_user_message(db, session, caller.scope, [Part("Nice.", "http")], NOON)
     callers.record_transcript(db, caller, "all that was said", session, reply, noon)
-    with db.write():
-        callers.name_session(db, caller, "house", session, noon)
     return session, reply
 
 
-def test_session_is_found_by_how_far_it_has_come_and_by_its_name(db, bot):
+def test_session_is_found_by_how_far_it_has_come(db, bot):
     session, reply = exchange(db, bot)
     callers.record_transcript(db, bot, "and more", session, reply, noon)
     assert callers.find_by_transcript(db, bot, "all that was said") is None
     assert callers.find_by_transcript(db, bot, "and more").session == session
-    assert callers.find_by_name(db, bot, "house").session == session
-    assert callers.find_by_name(db, callers.add(db, "other", noon)[0], "house") is None
+    assert callers.find_by_transcript(db, callers.add(db, "other", noon)[0], "and more") is None
     assert "said" not in {key.partition("/")[2] for (key,) in db.rows("select key from answered")}
 
 
@@ -97,4 +94,4 @@ def test_retention_takes_by_what_messages_were_known(db, bot):
     session, _ = exchange(db, bot)
     with db.write():
         retention._erase_messages(db, [session], [1, 2])
-    assert db.rows("select message_id from answered") == [(None,)]
+    assert db.rows("select * from answered") == []
