@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import Literal, TextIO
 
 from agent_cli.messages import Failure, Receipt, Request
@@ -95,11 +94,6 @@ def detect(
         wrap=terminal and not screen_reader,
         width=lambda: _terminal_width(stream),
     )
-
-
-def with_theme(display: Display, theme: str) -> Display:
-    """The same with colours ("ansi": the sixteen of the terminal) or plain ("none"), as --plain would have it."""
-    return replace(display, colour=theme == "ansi", weight=theme == "ansi", markdown=theme == "ansi")
 
 
 def _terminal_width(stream: TextIO) -> int:

@@ -9,7 +9,7 @@ from contextlib import closing as closed_after
 from contextlib import suppress
 from dataclasses import replace
 
-from agent_cli.agent.events import Event, Noticed, QuestionLogged, TextArrived, Transcript, TurnEnded, Work
+from agent_cli.agent.events import Event, Noticed, QuestionLogged, TextArrived, Transcript, Work
 from agent_cli.agent.jobs import summariser
 from agent_cli.agent.loop import Question, resume_turn
 from agent_cli.agent.model_context import Context, ParentConversation
@@ -20,7 +20,6 @@ from agent_cli.errors import AgentError, StoreBusy, UsageError
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, sessions
-from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.lifecycle import closing, rewind
@@ -29,7 +28,6 @@ from agent_cli.memory.review import review
 from agent_cli.memory.summaries import summaries
 from agent_cli.messages import Origin, Part, Receipt
 from agent_cli.store.db import Database
-from agent_cli.text import one_line, sentences
 
 _LONGEST = 300  # characters of a sentence that is shown as a difference
 
@@ -230,34 +228,6 @@ class Conversation:
                 yield from self._answer(self.app, Question(context, parts, approve, cancel, parent=beside))
                 upkeep.after_turn(self.app, db)
             yield Noticed("that was a side question; the conversation goes on without it")
-
-        return work
-
-    def compare_without_memory(self, asked: Entry, answer: Entry, model: ChatModel | None) -> Work:
-        """Work that shows an answer, one without memory to the same question (then taken back), and what differs."""
-        beside = ParentConversation(self.reopen(), before=asked.id)
-        app = replace(self.app, reads=False, learns=False)
-
-        def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-            yield Noticed(f"with memory ({answer.handle}):")
-            yield TextArrived(answer.message.text)
-            yield Noticed("without memory, not kept:")
-            other = ""
-            with closed_after(app.db.another_connection()) as db, turns.one_shot(app, db, "trial") as session:
-                try:
-                    context = turns.tool_context(app, db, session)
-                    question = Question(context, asked.parts, approve, cancel, parent=beside)
-                    for event in self._answer(app, question, model):
-                        other = event.reply.text if isinstance(event, TurnEnded) else other
-                        yield event
-                    upkeep.after_turn(app, db)
-                finally:
-                    rewind.take_back_all(db, session, app.scope.owner, app.time)
-            with_, without = sentences(answer.message.text), sentences(other)
-            lines = [f"- only with memory: {one_line(each, _LONGEST)}" for each in with_ if each not in without]
-            lines += [f"+ only without: {one_line(each, _LONGEST)}" for each in without if each not in with_]
-            for line in lines or ["both say the same"]:
-                yield Noticed(line)
 
         return work
 

@@ -59,7 +59,7 @@ def facts_page(rows: Sequence[tuple[Fact, str]], display: Display) -> str:
     return "\n".join(lines[1:])
 
 
-_APART = {"ask": "Asked on their own", "schedule": "Run by a schedule", "trial": "Tried"}
+_APART = {"ask": "Asked on their own", "schedule": "Run by a schedule"}
 
 
 def sessions_page(rows: Sequence[Mapping[str, Any]], now: datetime) -> str:

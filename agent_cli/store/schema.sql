@@ -9,7 +9,7 @@ create table session (
     uid text not null unique,
     owner text not null,
     place text not null,                        -- git remote or folder it was started in
-    kind text not null default 'chat',          -- chat; ask: a single question, not carried over; trial: undone when it ends
+    kind text not null default 'chat',          -- chat; ask: a single question, not carried over
     title text not null default '',
     started_at text not null,
     utc_offset integer not null,

@@ -33,9 +33,8 @@ def test_ctrl_c_at_a_dumb_terminal_drops_the_line_and_twice_leaves(program, dumb
     assert dumb.ended() == 0
 
 
-def test_dumb_terminal_is_given_no_colours_and_left_by_ctrl_d(dumb):
-    dumb.type("/theme ansi\r").wait("is shown no colours; nothing was changed").wait_prompt().type(CTRL_D)
-    assert dumb.ended() == 0
+def test_dumb_terminal_is_left_by_ctrl_d(dumb):
+    assert dumb.type(CTRL_D).ended() == 0
 
 
 def test_lines_pasted_into_a_dumb_terminal_are_one_message_and_no_word_of_the_persons(program, dumb):

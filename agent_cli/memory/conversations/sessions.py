@@ -18,7 +18,7 @@ from agent_cli.values import frozen
 
 _OPENING_MESSAGES, _LONGEST_OPENING = 5, 600  # messages that a title is made of, and characters of each
 _LONGEST_NAME = 60  # characters
-ONE_SHOTS = ("ask", "trial", "schedule")  # kinds that end with their answer, and are never carried over
+ONE_SHOTS = ("ask", "schedule")  # kinds that end with their answer, and are never carried over
 _PATIENCE = timedelta(minutes=5)  # for a question without an answer: its turn may have failed
 _COLUMNS = "id, owner, place, kind, title, started_at, utc_offset, last_at, closed_at, hidden_at, opening, profile"
 _SHOWN = "owner = :owner and hidden_at is null and exists (select 1 from said where session_id = s.id)"

@@ -68,10 +68,6 @@ def close_abandoned(db: Database, time: clock.Clock) -> None:
     for session, kind, scope in sessions.abandoned(db):
         index.request_check(db)
         recover(db, session, scope, time)
-        if kind == "trial":
-            from agent_cli.memory.lifecycle import rewind  # rarely needed, and much to load
-
-            rewind.take_back_all(db, session, scope.owner, time)
         if kind in sessions.ONE_SHOTS:
             end_one_shot(db, session, time)
         else:

@@ -60,11 +60,6 @@ def take_back(
     return undone
 
 
-def take_back_all(db: Database, session: int, owner: str, time: clock.Clock) -> None:
-    if first := db.value("select min(id) from said where session_id = ?", (session,)):
-        take_back(db, session, owner, first, time, actor="program")
-
-
 def replace(db: Database, session: int, scope: Scope, parts: Sequence[Part], first: int, time: clock.Clock) -> int:
     """Log a message that replaces another and all later ones; returns its id."""
     with db.write():  # both or neither

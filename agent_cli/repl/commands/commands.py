@@ -5,7 +5,7 @@
 
 What a command returns is carried out by the shell. Work is run and drawn like a turn; a resumed session is shown with
 its last exchange, and goes on; a screen has the terminal until the person leaves it; a question is asked; a draft is
-put into the prompt; a page is drawn; a theme is applied; a text is printed; None prints nothing.
+put into the prompt; a page is drawn; a text is printed; None prints nothing.
 """
 
 import re
@@ -57,13 +57,6 @@ class Screen:
 
 
 @frozen
-class Theme:
-    """How answers are to be drawn from now on; an empty name asks for the current theme."""
-
-    name: str
-
-
-@frozen
 class Page:
     draw: Callable[[Display], str]
 
@@ -76,7 +69,7 @@ class Resumed:
     unfinished: Work | None
 
 
-Result = Work | Resumed | Screen | Page | Asking | PromptDraft | Theme | str | None
+Result = Work | Resumed | Screen | Page | Asking | PromptDraft | str | None
 
 
 class Leave(Exception):

@@ -59,27 +59,20 @@ def undo(conversation: Conversation, argument: str) -> PromptDraft | str:
     return PromptDraft(notice, asked.message.text, asked.parts)
 
 
-@command("/retry [OPTIONS]", examples=("/retry", "/retry --no-memory"))
+@command("/retry [-m MODEL]", examples=("/retry", "/retry -m qwen3:8b"))
 def retry(conversation: Conversation, argument: str) -> Work:
     """Ask your last question again; the answer before is taken back.
 
     If no answer comes, the former one is restored; an answer that you stop replaces it.
-    -m MODEL: another model answers this once. --no-memory: the answer stays, and one for which memory is not read is
-    shown beside it, with the differences.
+    -m MODEL: another model answers this once.
     """
-    options = re.fullmatch(r"(?:-m\s+(?P<one>\S+)\s*+)?(?P<plain>--no-memory)?(?:\s*+-m\s+(?P<other>\S+))?", argument)
-    if options is None:
-        raise UsageError("/retry takes -m MODEL and --no-memory; nothing was asked; /help /retry says more")
-    name = options["one"] or options["other"]
+    named = re.fullmatch(r"(?:-m\s+(\S+))?", argument)
+    if named is None:
+        raise UsageError("/retry takes -m MODEL; nothing was asked; /help /retry says more")
     asked = _asked(conversation)
-    model = models.for_one_answer(conversation.app, name) if name else None
-    if not options["plain"]:
-        conversation.reopen()
-        return conversation.turn(asked.parts, instead=asked.id, model=model)
-    answer = log.nth_last(conversation.app.db, conversation.reopen(), "assistant", 1)
-    if answer is None or answer.id < asked.id:
-        raise UsageError(f"{asked.handle} has no answer yet to be compared with: /retry asks it again")
-    return conversation.compare_without_memory(asked, answer, model)
+    model = models.for_one_answer(conversation.app, named[1]) if named[1] else None
+    conversation.reopen()
+    return conversation.turn(asked.parts, instead=asked.id, model=model)
 
 
 @command("/edit [N|ID WORDS]", examples=("/edit", "/edit 3"))

@@ -1,4 +1,4 @@
-"""The slash commands for how the program behaves: /think, /memory, /theme, /set …"""
+"""The slash commands for how the program behaves: /think, /memory, /set …"""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,7 +13,7 @@ from agent_cli.memory.reports import records
 from agent_cli.render.layout import Verbatim, formatted
 from agent_cli.repl import pages
 from agent_cli.repl.commands import commands
-from agent_cli.repl.commands.commands import Page, Result, Theme, command
+from agent_cli.repl.commands.commands import Page, Result, command
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.keyboard import keys as prompt_keys
 from agent_cli.store import events
@@ -106,17 +106,6 @@ def set_(conversation: Conversation, argument: str) -> str:
     if key not in known:
         raise UsageError(f"there is no setting {key!r}; /set lists them all")
     return f"{key} = {app.setting_line(key)} ({app.loaded.origins[key]})\n{known[key].metadata['comment']}"
-
-
-@command("/theme [ansi|none]", examples=("/theme", "/theme none"))
-def theme(conversation: Conversation, argument: str) -> Theme:
-    """Show answers in the colours of your terminal, or plain as the model wrote them: ansi, none.
-
-    It holds until you leave. NO_COLOR in the environment, or --color never, keeps them plain for good.
-    """
-    if argument not in ("", "ansi", "none"):
-        raise UsageError(f"/theme takes ansi or none, not {argument!r}; nothing was changed")
-    return Theme(argument)
 
 
 @command("/doctor", on_file=True, examples=("/doctor",), shell={"doctor": ""})

@@ -42,7 +42,7 @@ from prompt_toolkit.utils import is_dumb_terminal
 from agent_cli import terminal
 from agent_cli.render.layout import cut, wrap, wrapped
 from agent_cli.render.styles import YOU
-from agent_cli.repl.keyboard.keys import ENTERS, NEWLINE, SEND, KeyAhead, end_lost_pastes, typed_ahead
+from agent_cli.repl.keyboard.keys import ENTERS, NEWLINE, SEND, KeyAhead, typed_ahead
 from agent_cli.text import clean
 from agent_cli.values import frozen
 
@@ -58,7 +58,6 @@ class _Keyboard:
     def __init__(self, input: Input):
         self._input = input
         self._held = ExitStack()
-        end_lost_pastes(input)
 
     def _holding(self) -> AbstractContextManager[None]:
         """What holds the keyboard: by default nothing."""

@@ -18,7 +18,6 @@ from prompt_toolkit import filters
 from prompt_toolkit.application import Application, get_app, run_in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
-from prompt_toolkit.input import Input
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
 from prompt_toolkit.key_binding.vi_state import InputMode
@@ -39,7 +38,6 @@ _MENU_PAUSE = 0.02  # seconds between looks at a menu that is being made
 # would be Esc and Enter: mapped to a key that no keyboard has.
 _NEWLINE_CODES = ("\x1b[13;2u", "\x1b[27;2;13~", "\x1b[13;5u", "\x1b[27;5;13~", "\x1b\r")
 ANSI_SEQUENCES.update(dict.fromkeys(_NEWLINE_CODES, NEWLINE))
-ANSI_SEQUENCES["\x1b[201~"] = Keys.Ignore  # an end mark that comes after its paste was ended
 
 HELP = """\
 Enter           send; in the menu: take what is chosen
@@ -64,7 +62,6 @@ Ctrl-Z          suspend the program, also during an answer; fg brings it back
 BURST_KEYS = 8  # keys that arrive together
 BURST_SECONDS = 0.1  # within which they do: a fast typist needs three times as long
 LARGE_LINES = 15  # a paste of so many lines is large, whatever the setting says about characters
-PASTE_TIMEOUT = 1.0  # seconds without input after which the end mark of a paste counts as lost
 
 
 class KeyAhead(KeyPress):
@@ -205,25 +202,6 @@ class Pastes:
         return [Part(whole, "pasted")] if any(piece not in whole for piece in pieces) else parts
 
 
-def end_lost_pastes(input: Input) -> None:
-    """Have a paste whose end mark was lost in transmission end at the next key, once nothing came for PASTE_TIMEOUT.
-    prompt-toolkit would wait for the mark for ever, and swallow every key, Ctrl-C too. The attributes used here are
-    private to it: a missing one is tolerated, and a test fails."""
-    parser: Any = getattr(input, "vt100_parser", None)
-    if parser is None or "feed" in vars(parser):
-        return
-    feed, last = parser.feed, 0.0
-
-    def feed_in_time(data: str) -> None:
-        nonlocal last
-        before, last = last, time.monotonic()
-        if last - before >= PASTE_TIMEOUT and getattr(parser, "_in_bracketed_paste", False):
-            feed("\x1b[201~")
-        feed(data)
-
-    parser.feed = feed_in_time
-
-
 @filters.Condition
 def _line_is_empty() -> bool:
     return not get_app().current_buffer.text
@@ -246,7 +224,6 @@ def bindings(
     parts of that message."""
     keys = KeyBindings()
     _bind_line(keys, pastes)
-    _bind_menu_and_vi(keys)
     last_stop = 0.0
 
     @keys.add("?", filter=_line_is_empty & _no_key_follows & ~filters.vi_navigation_mode)
@@ -305,7 +282,8 @@ def bindings(
 
 def _bind_line(keys: KeyBindings, pastes: Pastes) -> None:
     """Enter, new lines and pastes. Ctrl-P and Ctrl-N move in the history, in a draft of several lines too, or in an
-    open menu."""
+    open menu. Tab while the menu is being made does when it is ready what it does in an open one; the library ignores
+    it."""
 
     @keys.add("enter")
     @keys.add(SEND)
@@ -345,12 +323,7 @@ def _bind_line(keys: KeyBindings, pastes: Pastes) -> None:
         buffer = event.current_buffer
         buffer.complete_next() if buffer.complete_state else buffer.history_forward(event.arg)
 
-
-def _bind_menu_and_vi(keys: KeyBindings) -> None:
-    """Tab while the menu is being made does when it is ready what it does in an open menu; the library ignores it. In
-    vi mode cw leaves the blanks after the word, as in vi; the library deletes them too."""
-
-    async def complete(buffer: Buffer, document: Document) -> None:
+    async def complete(buffer: Buffer, document: Document) -> None:  # behind a menu that typing has just begun
         while (state := buffer.complete_state) and not state.completions:
             await asyncio.sleep(_MENU_PAUSE)
         if buffer.document == document:
@@ -359,19 +332,7 @@ def _bind_menu_and_vi(keys: KeyBindings) -> None:
     @keys.add("tab", filter=(filters.emacs_insert_mode | filters.vi_insert_mode) & ~filters.has_completions)
     def _(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
-        event.app.create_background_task(complete(buffer, buffer.document))  # behind one that typing has just begun
-
-    @keys.add("c", "w", filter=filters.vi_navigation_mode)
-    @keys.add("c", "W", filter=filters.vi_navigation_mode)
-    def _(event: KeyPressEvent) -> None:
-        buffer, whole = event.current_buffer, event.key_sequence[-1].key == "W"
-        document = buffer.document
-        if document.current_char.isspace():
-            end = document.find_next_word_beginning(event.arg, WORD=whole)
-        else:
-            end = document.find_next_word_ending(include_current_position=True, count=event.arg, WORD=whole)
-        event.app.clipboard.set_text(buffer.delete(end or len(document.text_after_cursor)))
-        event.app.vi_state.input_mode = InputMode.INSERT
+        event.app.create_background_task(complete(buffer, buffer.document))
 
 
 _BLOCKS = (0x061C, *range(0x2000, 0x2070), *range(0xE0000, 0xE0080))  # where characters that hide text are found

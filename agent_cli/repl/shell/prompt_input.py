@@ -160,7 +160,6 @@ class PromptInput:
         if vi:
             self.application.ttimeoutlen = _ESC_TIMEOUT
         keys.spare_drawn(self.application)
-        keys.end_lost_pastes(self.input)
         self._dumb = LineReader(self.input) if is_dumb_terminal() else None
         self._search_task: asyncio.Task[None] | None = None  # while the list of what was sent is shown
         self._asking = False  # whether a line is being read: then the buffer may hold a draft

@@ -35,10 +35,10 @@ from agent_cli.messages import Failure, FromMemory, Part
 from agent_cli.render import layout, markdown, reply_lines, styles
 from agent_cli.render.layout import Verbatim, cell_width, cut
 from agent_cli.render.reply_lines import announced
-from agent_cli.render.styles import FAILED, PROGRAM, YOU, Display, LineRole, detect, with_theme
+from agent_cli.render.styles import FAILED, PROGRAM, YOU, Display, LineRole, detect
 from agent_cli.repl import greeting
 from agent_cli.repl.commands import commands
-from agent_cli.repl.commands.commands import Asking, Page, PromptDraft, Result, Resumed, Screen, Theme
+from agent_cli.repl.commands.commands import Asking, Page, PromptDraft, Result, Resumed, Screen
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.keyboard import keys
 from agent_cli.repl.keyboard.key_reader import TurnKeyboard
@@ -205,13 +205,6 @@ class Shell:
                 with TurnKeyboard(self._prompt.input, lambda: None) as keyboard, keyboard.paused():
                     answer = await self._prompt.answer(result.ask)
                 return await self._carry_out(result.answer(answer))
-            case Theme():
-                if result.name == "ansi" and (self.display.screen_reader or is_dumb_terminal()):
-                    raise UsageError("this terminal, or its screen reader, is shown no colours; nothing was changed")
-                if result.name:
-                    self.display = with_theme(self.display, result.name)
-                name = "ansi" if self.display.colour else "none: answers stand as the model wrote them"
-                self._say(f"the theme is {name}")
             case PromptDraft():
                 self._say(result.notice)
                 self._prompt.pastes.add_parts(result.parts)

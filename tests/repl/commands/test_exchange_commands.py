@@ -1,6 +1,5 @@
 """/undo, /retry, /edit, /editor and /btw: what was said last, taken back, asked again and asked beside."""
 
-import socket
 import sys
 from dataclasses import replace
 
@@ -11,8 +10,6 @@ from agent_cli.errors import AgentError, Cancelled, ModelMissing, ModelUnavailab
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.facts import adoption
-from agent_cli.memory.language.triples import Claim
-from agent_cli.memory.lifecycle import closing
 from agent_cli.messages import Part
 from agent_cli.repl.commands import commands
 from agent_cli.repl.commands.commands import PromptDraft
@@ -116,44 +113,8 @@ def test_retry_with_another_model_is_for_this_once(talked, server):
     assert len(said(talked)) == 4, "nothing was taken back"
     run(talked, "/retry -m qwen3:8b")
     assert said(talked)[-1] == ("assistant", "Vier.")
-    with pytest.raises(UsageError, match="takes -m MODEL and --no-memory"):
+    with pytest.raises(UsageError, match="takes -m MODEL"):
         run(talked, "/retry louder")
-
-
-def test_retry_without_memory_shows_both_answers_and_keeps_the_first(conversation, server):
-    app = conversation.app
-    adoption.add(app.memory, Claim("The NAS answers at 192.168.1.20", "typed"))
-    server.play(script.reply("It is 192.168.1.20 I think. Ask again any time."))
-    say(conversation, "Where does the NAS answer?")
-    assert "192.168.1.20" in str(server.turns[-1])
-    server.play(script.reply("I do not know. Ask again any time."))
-    assert run(conversation, "/retry --no-memory") == [
-        "with memory (m2):",
-        "It is 192.168.1.20 I think. Ask again any time.",
-        "without memory, not kept:",
-        "I do not know. Ask again any time.",
-        "- only with memory: It is 192.168.1.20 I think.",
-        "+ only without: I do not know.",
-    ]
-    assert "192.168.1.20" not in str(server.turns[-1])
-    assert said(conversation)[-1] == ("assistant", "It is 192.168.1.20 I think. Ask again any time.")
-    assert [row["kind"] for row in sessions.listing(app.db, "person", 5)] == ["chat"]
-    assert (app.reads, app.learns) == (True, True)
-
-
-def test_what_is_answered_without_memory_counts_for_nothing_though_the_program_is_killed(talked, server):
-    app = talked.app
-    server.play(script.pieces(script.Piece("It is five"), script.Piece(" or six", delay=5)))
-    work = commands.find("/retry --no-memory")[0].run(talked, "--no-memory")(Cancel(), lambda call: True)
-    for event in work:
-        if isinstance(event, TextArrived) and "five" in event.text:
-            break
-    app.db.execute("update session set holder = ? where id = 2", (f"{socket.gethostname()}/999999999/1",))
-    assert app.db.value("select count(*) from said where session_id = 2") == 2
-    closing.close_abandoned(app.db, app.time)
-    assert app.db.value("select count(*) from said where session_id = 2") == 0
-    assert app.db.value("select closed_at is not null from session where id = 2")
-    assert len(said(talked)) == 4
 
 
 def test_edit_puts_a_message_into_the_prompt_and_sending_it_takes_back_what_came_after(talked, server):

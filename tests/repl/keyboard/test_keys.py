@@ -187,22 +187,6 @@ def test_in_vi_mode_esc_leaves_the_insertion_and_alt_enter_is_still_a_new_line(t
     assert typist("one", "\x1b", "\r") == "one"
 
 
-@pytest.mark.parametrize(
-    ("keys", "sent"),
-    [
-        ("0cwX", "X two-three  four"),
-        ("02cwX", "X-three  four"),
-        ("0wcWX", "one X  four"),
-        ("$cwX", "one two-three  fouX"),
-        ("0ecwX", "onX two-three  four"),
-        ("0elcwX", "oneXtwo-three  four"),
-    ],
-)
-def test_in_vi_mode_cw_leaves_the_blank_behind_the_word(typist, keys, sent):
-    typist.options["editing_mode"] = EditingMode.VI
-    assert typist("one two-three  four", "\x1b", keys, "\r") == sent
-
-
 def test_in_vi_mode_what_is_typed_after_ctrl_c_is_a_new_line(typist):
     typist.options["editing_mode"] = EditingMode.VI
     assert typist("one", "\x1b", "\x03", "over", "\r") == "over"

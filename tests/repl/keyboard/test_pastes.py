@@ -1,13 +1,9 @@
 """Large pastes at the prompt, and pastes whose end was lost on the way."""
 
-import time
-
 import pytest
-from prompt_toolkit.input import create_pipe_input
-from prompt_toolkit.keys import Keys
 
 from agent_cli.messages import Part
-from agent_cli.repl.keyboard.keys import PASTE_TIMEOUT, Pastes, end_lost_pastes
+from agent_cli.repl.keyboard.keys import Pastes
 from tests.repl.keyboard.test_keys import Typist, parts
 
 LOG = "\n".join(f"line {number}" for number in range(212))
@@ -82,23 +78,6 @@ def test_what_was_pasted_is_let_go_when_it_is_forgotten_but_for_the_present_line
     assert pastes.expanded(f"{old} {present}") == f"{old} {LOG.upper()}"
     pastes.forget_others()
     assert pastes.expanded(present) == present
-
-
-def test_a_paste_whose_end_is_lost_gives_the_keys_back(typist):
-    """The private names of prompt-toolkit that this relies on are tried here."""
-    with create_pipe_input() as pipe:
-        end_lost_pastes(pipe)
-        for piece in ("\x1b[200~half a pa", "ste"):
-            pipe.send_text(piece)
-            assert pipe.read_keys() == [], "its end may still come"
-        time.sleep(PASTE_TIMEOUT)
-        pipe.send_text("\x03")
-        paste, key = pipe.read_keys()
-        assert (paste.key, paste.data, key.key) == (Keys.BracketedPaste, "half a paste", Keys.ControlC)
-
-
-def test_the_end_of_a_paste_that_comes_late_writes_nothing(typist):
-    assert typist("a", "\x1b[201~", "b", "\r") == "ab"
 
 
 def test_a_message_said_before_is_pasted_where_it_was(typist):

@@ -61,16 +61,6 @@ def test_a_first_session(talked, server, terminal):
     assert "Nothing is remembered" not in again.text
 
 
-def test_a_theme_without_colours_shows_answers_as_the_model_wrote_them(talked, server, terminal):
-    server.play(*[script.reply("It is **forty two**.")] * 3)
-    shell = terminal().wait_prompt().enter("what?").wait("It is forty two.").wait_prompt()
-    shell.enter("/theme none").wait("the theme is none: answers stand as the model wrote them").wait_prompt()
-    shell.enter("what?").wait("It is **forty two**.").wait_prompt()
-    shell.enter("/theme").wait("the theme is none", times=2).wait_prompt()
-    shell.enter("/theme dark").wait("not 'dark'; nothing was changed").wait_prompt()
-    shell.enter("/theme ansi").wait("the theme is ansi").wait_prompt().enter("what?").wait("It is forty two.", times=2)
-
-
 @pytest.mark.parametrize("key", [CTRL_C, ESC], ids=["Ctrl-C", "Esc"])
 def test_a_key_stops_the_answer_and_keeps_the_part(talked, server, terminal, key):
     begin_only(server)
