@@ -13,7 +13,7 @@ from agent_cli import clock, text
 from agent_cli.app.app import App
 from agent_cli.errors import ModelMissing, ModelUnavailable, StoreError
 from agent_cli.llm import offline
-from agent_cli.llm.engine import AUTO, Engine, Tag, cloud, embeds, find
+from agent_cli.llm.engine import AUTO, Engine, Tag, cloud, embeds, find, is_small
 from agent_cli.llm.model import ChatModel, Chunk, Notice
 from agent_cli.llm.offline import OfflineModel, SearchMemories
 from agent_cli.llm.ollama import SUGGESTED
@@ -70,10 +70,12 @@ def planned(app: App, db: Database) -> ChatModel:
 
 
 def cheap(app: App, db: Database) -> ChatModel | None:
-    """The model for summaries and other jobs; None when no server answers."""
+    """The model for summaries and other jobs; None when no server answers, and for a model below a billion parameters
+    that was not named for them: it repeats itself where it is to sum up, and writes no JSON."""
     name = app.config.cheap_model or app.config.model
     model = _create(app, name, "cheap", db)[0]  # at each call: with "auto" a server may have started or stopped
-    return None if model.name == "offline" else model
+    too_small = not app.config.cheap_model and is_small(model.name)
+    return None if model.name == "offline" or too_small else model
 
 
 def switch(app: App, name: str) -> tuple[ChatModel, str]:

@@ -23,6 +23,7 @@ def use(program, runtime):
     program.env |= {
         "AGENT_ENGINE": "local",
         "AGENT_MODEL": local.SMALL,
+        "AGENT_CHEAP_MODEL": local.SMALL,
         "AGENT_ANSWER_TOKENS": "6",
         "AGENT_NUM_CTX": "4096",
         "AGENT_OPTIONS": "{temperature = 0}",

@@ -132,6 +132,14 @@ def test_closing_without_a_server_extracts_a_summary_and_marks_it(program, talk)
     assert "## Summary (extracted, by no model yet)" in program("sessions", "show", "s1").out
 
 
+def test_a_model_below_a_billion_parameters_is_asked_for_no_summary_and_no_facts(program, talk):
+    program.env["AGENT_MODEL"] = "smollm2:135m"
+    assert program("sessions", "close", "s1").code == 0
+    assert program.rows("select method from summary") == [("extract",)]
+    assert program("jobs", "run", "--until-idle").code == 0
+    assert program.rows("select count(*) from job where state = 'parked'") == [(0,)]
+
+
 def test_closing_with_a_named_model_that_does_not_answer_leaves_the_session_as_it_was(program, talk):
     program.env |= NOBODY
     before = program.rows("select * from session where id = 1")
