@@ -14,11 +14,9 @@ from typing import Any
 
 
 class Pattern:
-    """A regular expression that is compiled when it is first used: large ones cost milliseconds at the start.
-
-    `words`, in lower case: whatever matches contains one of them. A text without any need not have it compiled, nor one
-    for which `hint` is false.
-    """
+    """A regular expression that is compiled when it is first used: large ones cost milliseconds at the start. `words`,
+    in lower case: whatever matches contains one of them. A text without any need not have it compiled, nor one for
+    which `hint` is false."""
 
     def __init__(
         self, pattern: str, flags: int = 0, words: Sequence[str] = (), hint: Callable[[str], bool] | None = None
@@ -241,19 +239,15 @@ def words(text: str) -> list[str]:
 
 
 def tokens(text: str) -> int:
-    """The estimated tokens of a text: one for four ASCII characters or for one other character.
-
-    Rather too many for English (4.2 to 4.7) and for scripts without spaces (0.7 to 1 per character); code is denser.
-    """
+    """The estimated tokens of a text: one for four ASCII characters or for one other character. Rather too many for
+    English (4.2 to 4.7) and for scripts without spaces (0.7 to 1 per character); code is denser."""
     plain = len(text) if text.isascii() else sum(character < "\x80" for character in text)
     return (plain + 3) // 4 + len(text) - plain
 
 
 def condense(text: str, handle: str, items: int = 5, characters: int = 2000) -> str:
     """A tool result shortened for the model: the first items of a long list, else the beginning of a long text.
-
-    `handle`: of the message that holds it whole; the last line says how the rest is read.
-    """
+    `handle`: of the message that holds it whole; the last line says how the rest is read."""
     listed = _items(text)
     shown, last = _fitting(listed[:items] if len(listed) > 2 * items else listed, characters)
     if last == len(listed):
@@ -264,9 +258,7 @@ def condense(text: str, handle: str, items: int = 5, characters: int = 2000) -> 
 
 def page(text: str, handle: str, first: int = 1, characters: int = 6000) -> str:
     """The items of a text (its lines, or the rows of a JSON list) from `first` on, as many as fit, and how to read on.
-
-    Raises ValueError when it has fewer.
-    """
+    Raises ValueError when it has fewer."""
     listed = _items(text)
     if not 1 <= first <= max(1, len(listed)):
         raise ValueError(f"{handle} has {len(listed)} items")
@@ -280,9 +272,7 @@ def page(text: str, handle: str, first: int = 1, characters: int = 6000) -> str:
 
 def _items(text: str) -> list[str]:
     """The rows of a list in JSON or the lines of a text, each with the blank lines after it; very long ones in pieces.
-
-    What stands around the list, and a heading with a colon, belong to the first.
-    """
+    What stands around the list, and a heading with a colon, belong to the first."""
     listed = _json_rows(text)
     for line in () if listed else text.splitlines(keepends=True):
         if line.strip() and listed and not (len(listed) == 1 and listed[0].rstrip().endswith(":")):

@@ -20,41 +20,37 @@ _T = TypeVar("_T")
 def frozen(cls: type[_T]) -> type[_T]:
     """Make the class an immutable dataclass, compared and hashed by its fields."""
     cls.__doc__ = cls.__doc__ or cls.__name__  # else dataclass generates a signature
-    on_first_use = {
-        "__init__": _init_on_first_use(cls),
-        "__dataclass_fields__": _Fields(cls),
-        "__match_args__": _MatchArgs(cls),
-    }
-    for name, value in {**on_first_use, **_METHODS}.items():
+    on_first_use = {"__dataclass_fields__": _OnFirstUse(cls, _fields), "__match_args__": _OnFirstUse(cls, _match_args)}
+    for name, value in {"__init__": _init_on_first_use(cls), **on_first_use, **_METHODS}.items():
         if name not in cls.__dict__:
             setattr(cls, name, value)
     return cls
 
 
-class _Fields:
-    """In the place of the fields of a class until they are asked for: it makes a dataclass of the class."""
+class _OnFirstUse:
+    """In the place of an attribute of a class: what is made of the class when it is asked for."""
 
-    _lock = threading.RLock()
-
-    def __init__(self, cls: Any):
-        self._cls = cls
+    def __init__(self, cls: Any, make: Callable[[Any], Any]):
+        self._cls, self._make = cls, make
 
     def __get__(self, instance: object, owner: object) -> Any:
-        cls = self._cls
-        with self._lock:
-            if cls.__dict__["__dataclass_fields__"] is self:
-                dataclass(init=False, repr=False, eq=False, match_args=False)(cls)
-        return cls.__dataclass_fields__
+        return self._make(self._cls)
 
 
-class _MatchArgs:
+_lock = threading.RLock()
+
+
+def _fields(cls: Any) -> Any:
+    """The fields of a class, which becomes a dataclass by it."""
+    with _lock:
+        if isinstance(cls.__dict__["__dataclass_fields__"], _OnFirstUse):
+            dataclass(init=False, repr=False, eq=False, match_args=False)(cls)
+    return cls.__dataclass_fields__
+
+
+def _match_args(cls: Any) -> tuple[str, ...]:
     """The names of the fields that a pattern matches by their place."""
-
-    def __init__(self, cls: Any):
-        self._cls = cls
-
-    def __get__(self, instance: object, owner: object) -> tuple[str, ...]:
-        return tuple(each.name for each in fields(self._cls) if each.init and not each.kw_only)
+    return tuple(each.name for each in fields(cls) if each.init and not each.kw_only)
 
 
 def _repr(self: Any) -> str:

@@ -68,9 +68,7 @@ def compose(
     db: Database, scope: Scope, now: datetime, current_session: int | None = None, *, everywhere: bool = False
 ) -> tuple[Opening, Session | None]:
     """The whole opening for a session, and the previous session, if any: the latest of substance, else the latest.
-
-    `everywhere`: what was said in other folders is carried over too.
-    """
+    `everywhere`: what was said in other folders is carried over too."""
     place = carried_place(scope, everywhere=everywhere)
     besides = (current_session,) if current_session else ()
     summary_lines = earlier_times(db, Reach(scope.owner, place, besides, scope.place), now)

@@ -24,10 +24,8 @@ Traits = tuple[str, int, float, float | None]
 
 
 class EmbedderSelection:
-    """The embedder for the vectors of a database.
-
-    `model` is an embedding model of the engine; "auto" is the preferred one of those that it has.
-    """
+    """The embedder for the vectors of a database. `model` is an embedding model of the engine; "auto" is the preferred
+    one of those that it has."""
 
     def __init__(self, engine: Engine, model: str):
         self._engine, self._model = engine, model
@@ -40,10 +38,8 @@ class EmbedderSelection:
         return self._for_identity(vector_set.identity) if vector_set else None
 
     def query_embedder(self, db: Database, *, choose: bool = True) -> vectors.QueryEmbedder | None:
-        """What compares questions with this database; None when it has no embedder.
-
-        Without `choose` none is chosen here either: a turn does not wait for a model to load.
-        """
+        """What compares questions with this database; None when it has no embedder. Without `choose` none is chosen
+        here either: a turn does not wait for a model to load."""
         chosen = self.current(db) if choose or vectors.current(db) else None
         return _DatabaseEmbedder(self, db) if chosen else None
 
@@ -71,20 +67,16 @@ class EmbedderSelection:
         return unfinished and self._for_identity(target.identity) is not None
 
     def is_quick(self, db: Database, *, few: bool = False) -> bool:
-        """Whether vectors are made in this process, fast enough to need no job.
-
-        `few`: and only as many are missing as a search can wait for.
-        """
+        """Whether vectors are made in this process, fast enough to need no job. `few`: and only as many are missing as
+        a search can wait for."""
         if self.current(db) is not self.embedded:
             return False
         vector_set = vectors.current(db) if few else None
         return vector_set is None or vectors.count_missing(db, vector_set) <= _FEW_VECTORS
 
     def switch(self, db: Database, which: str) -> None:
-        """Begin a new set by `which`, "embedded" or the name of the engine; it is searched once complete.
-
-        Raises UsageError, ModelMissing, ModelUnavailable.
-        """
+        """Begin a new set by `which`, "embedded" or the name of the engine; it is searched once complete. Raises
+        UsageError, ModelMissing, ModelUnavailable."""
         if which not in ("embedded", self._engine.name):
             raise UsageError(f"the engine is {self._engine.name}, not {which}: agent config set engine {which}")
         chosen: Embedder = self.embedded

@@ -186,9 +186,7 @@ def _reply(
     finish: str = "stop",
 ) -> Generator[Event, None, tuple[Message, Done]]:
     """Stream one reply into the log. `unlogged`: the end of an earlier request without a reply, whose tokens count.
-
-    `finish`: that of a reply which the model ends by itself.
-    """
+    `finish`: that of a reply which the model ends by itself."""
     shown = model_context.build(agent, context, extra)
     if agent.wait_until_read:
         agent.wait_until_read(agent.model.name, shown, cancel)
@@ -255,10 +253,8 @@ def _run_call(agent: Agent, context: ToolContext, call: ToolCall, stop: str, can
 def _ruling(
     agent: Agent, context: ToolContext, call: ToolCall, stop: str, cancel: Cancel
 ) -> tuple[str, str, Tool | ToolResult | None]:
-    """How the decision on a call is recorded, who made it, and the tool if it may run, else a failed result.
-
-    None instead of a result: approval is needed, and nobody can give it.
-    """
+    """How the decision on a call is recorded, who made it, and the tool if it may run, else a failed result. None
+    instead of a result: approval is needed, and nobody can give it."""
     if stop:
         return "call stopped", "program", ToolResult(f"not run: {stop}", failed=True)
     tool = agent.tools.get(call.name)

@@ -211,10 +211,8 @@ def learn_factor(db: Database, model: str, estimated: int, counted: int) -> None
 
 def _plain(messages: Sequence[Message], model: str, room: int) -> Context:
     """The request for a model that carries no tools and no fences: what is known stands as sentences of the person's.
-
     The date and earlier sessions are left out: small models answer with them, whatever is asked, and they repeat longer
-    instructions instead of following them.
-    """
+    instructions instead of following them."""
     language = "short English sentence" if "smollm" in model.lower() else "short sentence, in the person's language"
     instructions, plain = f"Answer the question in one {language}.", list[Message]()
     for each in messages:

@@ -151,9 +151,7 @@ def matches_exactly(rule: Rule, resolved: Mapping[str, object]) -> bool:
 
 def may_match(rule: Rule, *forms: Mapping[str, object]) -> bool:
     """Whether the arguments match in any of these forms, in upper or lower case, so that a stricter rule is not evaded.
-
-    A missing argument matches, because the tool's default for it is unknown.
-    """
+    A missing argument matches, because the tool's default for it is unknown."""
     import unicodedata  # only where there are rules
 
     def folded(words: object) -> str:

@@ -88,16 +88,8 @@ class App:
         return self.learns and self.keeps and self.config.learn == "ask"
 
     @property
-    def carries_everywhere(self) -> bool:
-        return self.config.carry == "everywhere"
-
-    @property
     def profile_tokens(self) -> int:
         return min(self.config.profile_tokens, self.config.num_ctx // MEMORY_SHARE)
-
-    @property
-    def recall_tokens(self) -> int:
-        return min(self.config.recall_tokens, self.config.num_ctx // MEMORY_SHARE)
 
     @property
     def fact_half_life(self) -> float:
@@ -178,10 +170,8 @@ def open_app(
     reads: bool = True,
     incognito: bool = False,
 ) -> App:
-    """Read the settings and open the database. Raises ConfigError and StoreError.
-
-    `child`: the assistant started this process. `incognito`: the file is neither opened nor created.
-    """
+    """Read the settings and open the database. Raises ConfigError and StoreError. `child`: the assistant started this
+    process. `incognito`: the file is neither opened nor created."""
     loaded = settings_file.load(config_file or settings_file.default_file(environ), environ, flags)
     policy.check_rules(loaded.config.rules, lambda key: _place_of_rule(loaded, key))
     path = settings_file.database(loaded.config, environ)
@@ -222,10 +212,8 @@ def open_app(
 
 
 def engine_of(config: Config) -> Engine:
-    """The engine that the settings name. Its address is read when it is needed: a wrong one stops nothing else.
-
-    An engine that is not the default is imported only where it is used.
-    """
+    """The engine that the settings name. Its address is read when it is needed: a wrong one stops nothing else. An
+    engine that is not the default is imported only where it is used."""
     chat = ChatSettings(config.num_ctx, config.options, config.answer_tokens, config.patience)
     if config.engine == "openai":
         from agent_cli.llm.openai import OpenAIEngine

@@ -17,7 +17,7 @@ from dataclasses import field, replace
 from agent_cli import text
 from agent_cli.agent import model_context
 from agent_cli.agent.jobs.job_context import JobContext, text_of, watched
-from agent_cli.agent.model_context import Agent, Context
+from agent_cli.agent.model_context import Context
 from agent_cli.app import models, turns
 from agent_cli.app.app import App
 from agent_cli.config.values import Config
@@ -59,11 +59,9 @@ def job_context(app: App, db: Database, cancel: Cancel) -> JobContext:
 
 
 def _ask_after(app: App, db: Database, session: int, cancel: Cancel) -> Callable[[str, bool], Iterator[str]] | None:
-    """How the model is asked something behind the messages of a session (see job_context.AskAfter).
-
-    None where no model answers, for a session whose requests this app would begin otherwise, and while a tool call has
-    no result: no template accepts another message before it.
-    """
+    """How the model is asked something behind the messages of a session (see job_context.AskAfter). None where no model
+    answers, for a session whose requests this app would begin otherwise, and while a tool call has no result: no
+    template accepts another message before it."""
     model = models.cheap(app, db)
     try:
         begun = sessions.get(db, session, app.scope.owner).opening is not None
@@ -208,13 +206,8 @@ class Warmer:
             return
         *others, question = ahead.request.messages  # whose place another question takes
         *same, asked = request.messages[: len(others) + 1]
-        begins = (model, request.tools, same, asked.before) == (
-            ahead.model,
-            ahead.request.tools,
-            others,
-            question.before,
-        )
-        if not begins:
+        alike = (model, request.tools) == (ahead.model, ahead.request.tools) and same == others
+        if not (alike and asked.before == question.before):
             ahead.cancel()
         while not (ahead.cancel or ahead.done.wait(_LOOK)):
             cancel.check()
@@ -233,9 +226,14 @@ class Warmer:
             model = models.planned(self._app, db)
             if model.name in ("offline", "scripted"):  # without a server
                 return
+            session = self._session()
+            if session is not None and sessions.get(db, session, self._app.scope.owner).closed_at:
+                session = None  # the next question begins another
             agent = turns.agent(self._app, model)
-            request = _beginning(self._app, db, agent, self._session())
-            ahead = _Ahead(self._app.config, model.name, request)
+            request = turns.preview(self._app, db, agent, session, [Part("", "typed")])
+            *others, question = request.messages
+            beginning = (*others, Message("user", _QUESTION, before=question.before))
+            ahead = _Ahead(self._app.config, model.name, replace(request, messages=beginning, sizes={}))
             with self._lock:
                 if self._paused or count != self._count or self._held == ahead:
                     return
@@ -244,7 +242,7 @@ class Warmer:
                 former.cancel()
             try:
                 with watched(db, self._app.time, ahead.cancel) as cancel:
-                    for _ in model.reply(request.messages, request.tools, think=agent.think, limit=1, cancel=cancel):
+                    for _ in model.reply(beginning, request.tools, think=agent.think, limit=1, cancel=cancel):
                         pass
             except BaseException:
                 with self._lock:
@@ -252,12 +250,3 @@ class Warmer:
                 raise
             finally:
                 ahead.done.set()
-
-
-def _beginning(app: App, db: Database, agent: Agent, session: int | None) -> Context:
-    """The next request of the session, with as good as nothing for its question."""
-    if session is not None and sessions.get(db, session, app.scope.owner).closed_at:
-        session = None  # the next question begins another
-    request = turns.preview(app, db, agent, session, [Part("", "typed")])
-    *others, question = request.messages
-    return replace(request, messages=(*others, Message("user", _QUESTION, before=question.before)), sizes={})

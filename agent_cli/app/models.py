@@ -22,7 +22,6 @@ from agent_cli.memory.language import statements
 from agent_cli.messages import FromMemory, Part
 from agent_cli.store import meta
 from agent_cli.store.db import Database
-from agent_cli.values import frozen
 
 _DEFAULT, _SMALL_OFFERED = "default model", "small model offered"  # keys in meta
 _REQUEST_WORDS = 4  # words that ask to remember a statement
@@ -31,27 +30,17 @@ _FROM_MEMORY = "answering from memory only"
 _SCRIPT = "scripted:"
 
 
-@frozen
-class Suggestion:
-    """A model that can chat and use tools."""
-
-    name: str
-    download: str
-    memory: str  # with a context of 8192 tokens
-
-
-SUGGESTIONS = (
-    Suggestion(SUGGESTED, "2.5 GB", "about 4 GB"),
-    Suggestion("qwen3:1.7b", "1.4 GB", "about 3 GB"),
-    Suggestion("qwen3:8b", "5.2 GB", "about 7 GB"),
-)
+# Models that can chat and use tools: what is fetched, and the memory that they take with a context of 8192 tokens.
+SUGGESTIONS = {
+    SUGGESTED: ("2.5 GB", "about 4 GB"),
+    "qwen3:1.7b": ("1.4 GB", "about 3 GB"),
+    "qwen3:8b": ("5.2 GB", "about 7 GB"),
+}
 
 
 def chat(app: App, db: Database) -> tuple[ChatModel, str]:
     """The model that answers, and a notice when the person should know which, or an empty string. Raises AgentError.
-
-    While it is the offline one it is chosen again at each call: a server may have been started since.
-    """
+    While it is the offline one it is chosen again at each call: a server may have been started since."""
     with app.lock:
         if app.model is not None:
             return app.model, ""
@@ -79,10 +68,8 @@ def cheap(app: App, db: Database) -> ChatModel | None:
 
 
 def switch(app: App, name: str) -> tuple[ChatModel, str]:
-    """Answer with another model from now on; returns the same as `chat`. It is the default of later runs too.
-
-    Raises AgentError and keeps the old one.
-    """
+    """Answer with another model from now on; returns the same as `chat`. It is the default of later runs too. Raises
+    AgentError and keeps the old one."""
     with app.lock:
         model, notice = _create(app, name, "chat", app.db)
         if named := name != AUTO and needs_engine(name):
@@ -155,10 +142,8 @@ def chat_model(
     role: offline.ModelRole = "chat",
 ) -> tuple[ChatModel, str]:
     """The model named "auto", "offline", "scripted:FILE" or as the engine knows it, and a notice or an empty string.
-
     Raises ModelMissing and ConfigError. When no server answers, "auto" gives the offline model; a model that was named
-    raises ModelUnavailable only when it is asked.
-    """
+    raises ModelUnavailable only when it is asked."""
     if name == "offline":
         return OfflineModel(search), ""
     if name.startswith(_SCRIPT):

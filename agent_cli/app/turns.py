@@ -18,13 +18,12 @@ from agent_cli.agent.loop import Question
 from agent_cli.agent.model_context import Agent, ParentConversation
 from agent_cli.agent.policy import ROUNDS, Approve, Limits, Ruling
 from agent_cli.app import models, upkeep
-from agent_cli.app.app import App
+from agent_cli.app.app import MEMORY_SHARE, App
 from agent_cli.errors import AgentError, Cancelled
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.lifecycle import closing as session_closing
 from agent_cli.memory.search import index
-from agent_cli.memory.search.vectors import QueryEmbedder
 from agent_cli.messages import Part, ToolCall
 from agent_cli.store import events
 from agent_cli.store.db import Database
@@ -41,11 +40,9 @@ ChooseModel = Callable[[], tuple[ChatModel, str]]
 
 
 def run(app: App, question: Question, choose: ChooseModel | None = None) -> Generator[Event, None, None]:
-    """The events of one turn, with notices about the model and memory. Raises AgentError.
-
-    The model is chosen once the message is in the log, by `choose` or as in `unattended_model`. Closing the generator
-    ends the turn; the text that has arrived stays.
-    """
+    """The events of one turn, with notices about the model and memory. Raises AgentError. The model is chosen once the
+    message is in the log, by `choose` or as in `unattended_model`. Closing the generator ends the turn; the text that
+    has arrived stays."""
     if app.child:  # nobody typed what a program says that the assistant has started
         parts = [replace(part, origin="tool") if part.origin == "typed" else part for part in question.parts]
         question = replace(question, parts=parts, at_keyboard=False)
@@ -70,10 +67,8 @@ def one_shot(app: App, db: Database, kind: str, title: str = "", terminal: str |
 
 
 def unattended_model(app: App, db: Database) -> tuple[ChatModel, str]:
-    """The model that answers where nobody is at a prompt; its notice is kept only if it is the offline one.
-
-    Raises AgentError.
-    """
+    """The model that answers where nobody is at a prompt; its notice is kept only if it is the offline one. Raises
+    AgentError."""
     model, notice = models.chat(app, db)
     return model, notice if model.name == "offline" else ""
 
@@ -98,21 +93,18 @@ def run_once(
     instructions: str = "",
     rounds: int = ROUNDS,
 ) -> Outcome:
-    """Run one turn unattended in a session of its own; calls that need approval are refused and listed.
-
-    An error is part of the outcome. Raises Cancelled; the text that has arrived stays in the log.
-    """
+    """Run one turn unattended in a session of its own; calls that need approval are refused and listed. An error is
+    part of the outcome. Raises Cancelled; the text that has arrived stays in the log."""
     refused: dict[str, None] = {}
     error: AgentError | None = None
+    cancel = Cancel() if cancel is None else cancel
 
     def refuse(call: ToolCall) -> None:
         refused[call.name] = None
 
     with one_shot(app, app.db, kind, title) as session:
         context = tool_context(app, app.db, session)
-        question = Question(
-            context, parts, refuse, Cancel() if cancel is None else cancel, instructions=instructions, rounds=rounds
-        )
+        question = Question(context, parts, refuse, cancel, instructions=instructions, rounds=rounds)
         transcript = Transcript(context)
         try:
             for event in run(app, question):
@@ -190,10 +182,8 @@ class _Undo(Exception):
 def preview(
     app: App, db: Database, agent: Agent, session: int | None, parts: Sequence[Part] = (), kind: str = "chat"
 ) -> model_context.Context:
-    """The next request of a session with this question; built in a transaction that is rolled back.
-
-    `session` None: one of this kind that begins now. Without parts no question is added.
-    """
+    """The next request of a session with this question; built in a transaction that is rolled back. `session` None: one
+    of this kind that begins now. Without parts no question is added."""
     with _before_asking(app, db, session, parts, kind, agent.recall) as (context, _):
         return model_context.build(agent, context)
 
@@ -214,13 +204,15 @@ def _before_asking(
     kind: str,
     recall: Callable[[ToolContext, int, str], None] | None,
 ) -> Iterator[tuple[ToolContext, int]]:
+    context = tool_context(app, db, 0)
     words = "".join(part.text for part in parts) if recall else ""
-    embedder = prompt_recall.EmbedOnce(found) if words and (found := _embedder(app, db)) else None
-    if embedder:
-        embedder.embed_query(words)  # not in the transaction: a server may take its time, and others wait to write
+    if words and context.embedder:  # not in the transaction: a server may take its time, and others wait to write
+        embedder = prompt_recall.EmbedOnce(context.embedder)
+        embedder.embed_query(words)
+        context = replace(context, embedder=embedder)
     with suppress(_Undo), db.write():
         number = sessions.start(db, app.scope, app.time(), kind) if session is None else session
-        context = replace(tool_context(app, db, number), embedder=embedder)
+        context = replace(context, session=number)
         loop.prepare_session(context)
         message = log.add_user_message(db, number, app.scope, parts, app.time()) if parts else 0
         if recall and words:
@@ -230,28 +222,25 @@ def _before_asking(
 
 
 def tool_context(app: App, db: Database, session: int) -> ToolContext:
-    folders = tuple(Path(folder).expanduser().resolve() for folder in app.config.folders)
+    settings, memory = app.config, app.open_memory()
+    folders = tuple(Path(folder).expanduser().resolve() for folder in settings.folders)
     return ToolContext(
         db,
         session,
         app.scope,
         app.time,
-        _embedder(app, db),
-        app.open_memory(),
+        app.embedders.query_embedder(memory or db, choose=False) if app.reads else None,
+        memory,
         app.reads,
         app.keeps,
         app.may_learn,
-        app.carries_everywhere,
+        settings.carry == "everywhere",
         app.profile_tokens,
-        app.recall_tokens,
-        access=Access(folders, app.config.feeds, app.config.feeds_private),
+        min(settings.recall_tokens, settings.num_ctx // MEMORY_SHARE),
+        access=Access(folders, settings.feeds, settings.feeds_private),
         fact_half_life=app.fact_half_life,
         single_valued=app.single_valued,
     )
-
-
-def _embedder(app: App, db: Database) -> QueryEmbedder | None:
-    return app.embedders.query_embedder(app.open_memory() or db, choose=False) if app.reads else None
 
 
 def _recall(app: App, parent: ParentConversation | None, context: ToolContext, message: int, words: str) -> None:

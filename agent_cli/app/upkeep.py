@@ -17,10 +17,8 @@ if TYPE_CHECKING:
 
 
 def prepare_search(app: App, db: Database) -> vectors.QueryEmbedder | None:
-    """Update the index, and the vectors where that is quick; returns the embedder of a question.
-
-    Where nothing can be written, or another program writes, what was indexed before is searched.
-    """
+    """Update the index, and the vectors where that is quick; returns the embedder of a question. Where nothing can be
+    written, or another program writes, what was indexed before is searched."""
     if not index.catch_up(db):
         return _as_it_is(app, db)
     if waiting := index.count_stale(db):

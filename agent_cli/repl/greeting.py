@@ -47,7 +47,7 @@ def carried_over(app: App) -> str:
     if not app.reads:
         return "nothing of memory is read in this run; what is said is kept"
     db, scope = app.db, app.scope
-    composed, previous = carry_over.compose(db, scope, app.time(), everywhere=app.carries_everywhere)
+    composed, previous = carry_over.compose(db, scope, app.time(), everywhere=app.config.carry == "everywhere")
     shown = carry_over.fit_context(composed, app.config.num_ctx)
     latest = sessions.last_here(db, scope, app.terminal)
     if previous is None or not shown.text:
@@ -189,7 +189,7 @@ class ModelOffer:
         if engine.name != "ollama":
             return str(engine.missing())
         configured = () if config.model == "auto" or is_cloud(config.model) else (config.model,)
-        sizes = {each.name: f"  {each.download} to fetch, {each.memory} of memory" for each in models.SUGGESTIONS}
+        sizes = {name: f"  {size} to fetch, {room} of memory" for name, (size, room) in models.SUGGESTIONS.items()}
         names = tuple(dict.fromkeys((*configured, *sizes)))[:3]
         numbered = {str(number): partial(self._download, name) for number, name in enumerate(names, 1)}
         self._offered = {**numbered, "y": numbered["1"]}

@@ -141,7 +141,7 @@ def _whole(app: App, db: Database, handle: str, first: int) -> str:
 def _context(app: App, db: Database) -> str:
     known = facts.listing(db, app.scope.owner, _KNOWN)
     lines = [f"{fact.handle} {fact.statement}" for fact in known]
-    carried, _ = carry_over.compose(db, app.scope, app.time(), everywhere=app.carries_everywhere)
+    carried, _ = carry_over.compose(db, app.scope, app.time(), everywhere=app.config.carry == "everywhere")
     lines = [f"What is known ({len(lines)}):", *lines] if lines else []
     shown = carry_over.fit_context(carried, app.config.num_ctx).text
     return "\n".join([*map(unfenced, lines), *([shown] if shown else [])]) or "nothing is known yet"
