@@ -322,9 +322,9 @@ def by_names(request: Request, question: Question, hits: Sequence[int]) -> dict[
     named = graph.facts(db, mentions, [fact for (fact,) in db.rows(sql, (hits,))])
     sql = "select p.id, p.row from json_each(?) c cross join passage p on p.kind = 'f' and p.row = c.value"
     found = {id: named[fact] for id, fact in db.rows(sql, (named.keys(),))}
-    stems = {word: question.idfs.keys() & set(db.tokens(word)) for each in found.values() for word in each.words}
+    stems = {word: question.idfs.keys() & set(db.tokens(word)) for _, words in found.values() for word in words}
     return {
-        id: (each.weight, frozenset[str]().union(*map(stems.__getitem__, each.words))) for id, each in found.items()
+        id: (weight, frozenset[str]().union(*map(stems.__getitem__, words))) for id, (weight, words) in found.items()
     }
 
 

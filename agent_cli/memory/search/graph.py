@@ -17,7 +17,7 @@ from itertools import takewhile
 
 from agent_cli.memory.language import languages, terms, triples
 from agent_cli.store import ids
-from agent_cli.store.db import Database
+from agent_cli.store.db import Database, Row
 from agent_cli.text import Pattern, counted
 from agent_cli.values import frozen
 
@@ -45,28 +45,26 @@ class Mention:
     weight: float
 
 
-@frozen
-class NamedFact:
-    weight: float
-    words: frozenset[str] = frozenset()  # words of the question that the fact answers to, though it may not hold them
-
-
-def facts(db: Database, named: Sequence[Mention], candidates: Sequence[int] = ()) -> dict[int, NamedFact]:
-    """The facts of what is named: those with most of the names first, then the newest, then what is related.
+def facts(
+    db: Database, named: Sequence[Mention], candidates: Sequence[int] = ()
+) -> dict[int, tuple[float, frozenset[str]]]:
+    """The facts of what is named: those with most of the names first, then the newest, then what is related. With the
+    weight of each, and the words of the question that it answers to, though it may not hold them.
 
     `candidates`: further facts that count where they are about the same.
     """
-    found: dict[int, NamedFact] = {}
-    counts: dict[int, int] = {}
+    naming: dict[int, list[Mention]] = {}
     for each in named:
         for fact in _facts_of(db, each.entity, candidates):
-            before = found.get(fact, NamedFact(0.0))
-            found[fact] = NamedFact(max(before.weight, each.weight), before.words.union(each.words))
-            counts[fact] = counts.get(fact, 0) + 1
-    chosen = sorted(counts, key=lambda fact: (-counts[fact], -found[fact].weight, -fact))[:MAX_FACTS]
+            naming.setdefault(fact, []).append(each)
+    weights = {fact: max(each.weight for each in by) for fact, by in naming.items()}
+    chosen = sorted(naming, key=lambda fact: (-len(naming[fact]), -weights[fact], -fact))[:MAX_FACTS]
     related = _facts_of_related(db, [each.entity for each in named if each.weight == NAMED])
-    wanted = [*chosen, *found.keys() & set(candidates), *related][: MAX_FACTS + len(candidates)]
-    return {fact: found.get(fact, NamedFact(RELATED)) for fact in wanted}
+    wanted = [*chosen, *naming.keys() & set(candidates), *related][: MAX_FACTS + len(candidates)]
+    return {
+        fact: (weights.get(fact, RELATED), frozenset(word for each in naming.get(fact, ()) for word in each.words))
+        for fact in wanted
+    }
 
 
 def mentions(db: Database, owner: str, question: str) -> list[Mention]:
@@ -161,8 +159,6 @@ def _facts_of_related(db: Database, entities: Sequence[int]) -> Iterator[int]:
 
 
 PERSON = "person"
-_MAX_RELATIONS = 200  # of an entity, up to which paths lead through it
-_MAX_NEIGHBOURS = 2000  # neighbours at most
 _MAX_SHOWN = 30  # relations of one entity in a tree, and best connected entities
 
 _ARTICLE = Pattern(rf"^{languages.alternatives('ARTICLE')}\s+(?=\S)")
@@ -195,26 +191,6 @@ def rebuild(db: Database) -> None:
             _relate(db, *row)
 
 
-def neighbours(db: Database, entity: int, depth: int) -> dict[int, int]:
-    """The nearest entities and their distance; no path leads through one with very many relations, as the person."""
-    return dict(
-        db.rows(
-            f"""with recursive near (id, far) as (
-                    values (:entity, 0)
-                    union
-                    select iif(r.subject_id = near.id, r.object_id, r.subject_id), near.far + 1
-                    from near cross join relation r on r.subject_id = near.id or r.object_id = near.id
-                    where near.far < :depth
-                      and (near.far = 0 or {_MAX_RELATIONS} >= (select count(*) from (
-                          select 1 from relation where subject_id = near.id union all
-                          select 1 from relation where object_id = near.id limit {_MAX_RELATIONS + 1})))
-                    limit {_MAX_NEIGHBOURS})
-                select id, min(far) from near group by id""",
-            {"entity": entity, "depth": depth},
-        )
-    )
-
-
 def outline(db: Database, owner: str, name: str | None, depth: int) -> list[tuple[int, str]]:
     """(depth, line) of an entity's relations; without a name the best connected entities, each with its count."""
     if name is None:
@@ -226,21 +202,16 @@ def outline(db: Database, owner: str, name: str | None, depth: int) -> list[tupl
             (owner,),
         )
         return [(0, f"{_display_name(each)}: {counted(count, 'fact')}") for each, count in rows]
-    shown_lines: list[tuple[int, str]] = []
+    shown_lines = list[tuple[int, str]]()
     for root in _by_alias(db, owner, fold_name(name)) or _by_name(db, owner, name):
         shown_lines.append((0, _display_name(str(db.value("select name from entity where id = ?", (root,))))))
-        shown_lines += _branches(db, root, neighbours(db, root, depth), 1, depth, set())
+        shown_lines += _branches(db, root, depth)
     return shown_lines
 
 
 def outside(db: Database, owner: str) -> int:
-    return int(
-        db.value(
-            """select count(*) from fact
-               where owner = ? and state = 'accepted' and hidden_at is null and predicate = ''""",
-            (owner,),
-        )
-    )
+    sql = "select count(*) from fact where owner = ? and state = 'accepted' and hidden_at is null and predicate = ''"
+    return int(db.value(sql, (owner,)))
 
 
 def fold_name(name: str) -> str:
@@ -259,28 +230,36 @@ def bare_names(db: Database, entity: int) -> list[int]:
     return [id for id in short if len(str(db.value("select name from entity where id = ?", (id,))).split()) == 1]
 
 
-def _branches(
-    db: Database, root: int, far: dict[int, int], level: int, depth: int, seen: set[int]
-) -> Iterator[tuple[int, str]]:
-    """The relations of an entity, each once, followed by those of the entity at its other end."""
-    newest = f"order by fact_id desc limit {_MAX_SHOWN + 1}"
-    rows = db.rows(
-        f"""select r.fact_id, r.subject_id = ?1, r.predicate, iif(r.subject_id = ?1, o.id, s.id), s.name, o.name
-            from (select * from (select * from relation where subject_id = ?1 {newest})
-                  union select * from (select * from relation where object_id = ?1 {newest}) {newest}) r
-            join entity s on s.id = r.subject_id join entity o on o.id = r.object_id order by r.fact_id desc""",
-        (root,),
-    )
-    for fact, onward, predicate, other, subject, object in sorted(rows[:_MAX_SHOWN]):
-        if fact in seen:
-            continue
-        seen.add(fact)
-        line = f"{predicate}: {_display_name(object)}" if onward else f"{predicate} of {_display_name(subject)}"
-        yield level, f"{line} ({ids.handle('fact', fact)})"
-        if level < depth and far.get(other) == level and _display_name(subject if not onward else object) != "you":
-            yield from _branches(db, other, far, level + 1, depth, seen)
-    if len(rows) > _MAX_SHOWN:
-        yield level, "… and older ones"
+def _branches(db: Database, root: int, depth: int) -> Iterator[tuple[int, str]]:
+    """The relations of an entity, each once, followed by those of the entity at its other end, which is shown where it
+    is nearest; not by those of the person."""
+    newest, levels, relations = f"order by fact_id desc limit {_MAX_SHOWN + 1}", {root: 1}, dict[int, list[Row]]()
+    for entity in (waiting := [root]):  # grows meanwhile
+        relations[entity] = db.rows(
+            f"""select r.fact_id, r.predicate, r.subject_id = ?1, o.id, o.name from (
+                    select * from (select *, object_id as other from relation where subject_id = ?1 {newest}) union
+                    select * from (select *, subject_id from relation where object_id = ?1 {newest}) {newest}) r
+                join entity o on o.id = r.other order by r.fact_id desc""",
+            (entity,),
+        )
+        if levels[entity] < depth:
+            near = dict.fromkeys(id for *_, id, name in relations[entity] if name != PERSON and id not in levels)
+            levels |= dict.fromkeys(near, levels[entity] + 1)
+            waiting += near
+    seen = set[int]()
+
+    def below(entity: int) -> Iterator[tuple[int, str]]:
+        for fact, predicate, onward, other, name in sorted(relations[entity][:_MAX_SHOWN]):
+            if fact not in seen:
+                seen.add(fact)
+                line = f"{predicate}{':' if onward else ' of'} {_display_name(name)} ({ids.handle('fact', fact)})"
+                yield levels[entity], line
+                if levels.get(other) == levels[entity] + 1:
+                    yield from below(other)
+        if len(relations[entity]) > _MAX_SHOWN:
+            yield levels[entity], "… and older ones"
+
+    yield from below(root)
 
 
 def _relate(db: Database, fact: int, owner: str, subject: str, predicate: str, object: str) -> None:
@@ -323,11 +302,9 @@ def _by_name(db: Database, owner: str, name: str) -> list[int]:
 def _tidy_entity(db: Database, entity: int) -> None:
     """Delete an entity without facts; recreate one whose name came only from a deleted fact."""
     name = db.value("select name from entity where id = ?", (entity,))
-    used = (
-        "exists (select 1 from relation where subject_id = ?1) or exists (select 1 from relation where object_id = ?1)"
-    )
     if name == PERSON or name is None:
-        if name and not db.value(f"select {used}", (entity,)):
+        used = "select 1 from relation where subject_id = ?1 union all select 1 from relation where object_id = ?1"
+        if name and not db.value(f"{used} limit 1", (entity,)):
             db.execute("delete from entity where id = ?", (entity,))
         return
     so_called = db.value(

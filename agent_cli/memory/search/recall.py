@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from functools import cache, partial
 from itertools import chain, islice
-from typing import Any, TypeVar
+from typing import Any
 
 from agent_cli import clock, kinds, text
 from agent_cli.errors import StoreError
@@ -38,17 +38,10 @@ FILE = "section"  # the kind of files
 LEAST = 0.35  # relevance of a hit that is shown unasked, as a share of that of the best
 _NEAREST = 200  # passages among which a message that tells a preference is looked for
 _OWN_WORDS = "('typed', 'import')"  # origins of parts of a message that are the person's words
-_OF_ROW = (
-    *("session", "at", "text", "role", "place", "ended", "partly", "begins", "ends"),
-    *("empty", "withdrawn", "unsupported", "replaced_in"),
-)
 _IN_TIME = 60  # of the newest in a time, what may be shown of it
 _FINDING = {"words", "exchange", "entity"}  # legs of what was not only found as a neighbour
 _MIN_FOR_THREAD = 20_000  # passages from which another thread is worth it
 _SHORT = 60  # characters of a message that is told with what was said before it
-
-
-T = TypeVar("T")
 
 
 @frozen
@@ -61,53 +54,22 @@ class Hit:
     score: float
     text: str
     legs: Mapping[str, float]
-    place: str = ""  # where it holds, when that is another place
-    ended: float | None = None  # when it ceased to be true, in seconds since 1970
-    partly: bool = False  # whether only partly
-    begins: float | None = None  # of a fact that is planned: from when it is true
-    ends: float | None = None  # of a fact that ends in the future: until when
-    coverage: float = 0.0  # the share of the question's words that it holds
-    empty: str = ""  # why it tells nothing: a question, small talk, an empty reply, or a repetition of another hit
-    withdrawn: bool = False  # a reply whose source was deleted
-    unsupported: bool = False  # a reply that rests on nothing kept
-    replaced_in: str = ""  # the handle of a later statement that holds instead
-    period: str = ""  # of a summary, as in 2026-W47
+    label: str = ""  # what must be shown beside its words
     path: str = ""  # of a file
     line: int = 0  # where the section of the file begins
     page: int | None = None  # of a PDF
+    coverage: float = 0.0  # the share of the question's words that it holds
+    certainty: float = -math.inf  # the log-odds that it answers the question
+    empty: str = ""  # why it tells nothing: a question, small talk, an empty reply, or a repetition of another hit
+    period: str = ""  # of a summary, as in 2026-W47
     author: str = ""  # who said it, where that is not the person or the assistant
     role: str = ""  # of a message: user, or assistant
-    certainty: float = -math.inf  # the log-odds that it answers the question
     before: str = ""  # of a short message: what was said before it
 
     @property
-    def label(self) -> str:
-        """What must be shown beside its words, or empty."""
-        if self.path:
-            return self.where
-        notes = [f"summary of {self.period}"] if self.period else []
-        if self.place:
-            notes.append(f"true in {text.one_line(self.place, 60)}")
-        if self.ended:
-            notes.append(f"{'partly ' if self.partly else ''}no longer true since {_day(self.ended)}")
-        if self.begins:
-            notes.append(f"planned, true from {_day(self.begins)}")
-        if self.ends:
-            notes.append(f"true until {_day(self.ends)}")
-        if self.withdrawn:
-            notes.append("its source was deleted")
-        if self.replaced_in:
-            notes.append(f"replaced by {self.replaced_in}")
-        return f"({'; '.join(notes)})" if notes else ""
-
-    @property
-    def where(self) -> str:
-        """The path and line of a file, as in ~/notes/router.md:14; else empty."""
-        return scope.file_location(self.path, self.line, self.page) if self.path else ""
-
-    @property
     def file(self) -> str:
-        return self.where.rpartition("/")[2]
+        """The name and line of a file, else empty."""
+        return self.label.rpartition("/")[2] if self.path else ""
 
     @property
     def handle(self) -> str:
@@ -205,9 +167,12 @@ def all_with_words(db: Database, query: str, allowed: Filter) -> set[tuple[str, 
     name = word_tables.table(db, "words")
     phrases = [f"own : {candidates.quoted(word)}" for word in words]
     phrases += [candidates.gram_phrase(run) for run in runs if len(run) > 1]
-    by_phrase = f"{name} cross join passage p on p.id = {name}.rowid", f"{name} match :value"
-    by_character = "passage_text t join passage p on p.id = t.id", "instr(t.own, :value)"  # the index has pairs
-    wanted = [(*by_phrase, phrase) for phrase in phrases] + [(*by_character, run) for run in runs if len(run) == 1]
+    by_phrase, by_character = (
+        f"{name} t cross join passage p on p.id = t.rowid",
+        "passage_text t join passage p using (id)",
+    )
+    wanted = [(by_phrase, f"{name} match :value", phrase) for phrase in phrases]
+    wanted += [(by_character, "instr(t.own, :value)", run) for run in runs if len(run) == 1]  # the index has pairs
     found: list[set[tuple[str, int]]] = []
     for table, holds, value in wanted:
         sql = f"""select p.kind, p.row from {table} join area a on a.id = p.area
@@ -240,11 +205,9 @@ def preferences(
             and exists (select 1 from json_each(m.parts) part where part.value ->> 0 not in {_OWN_WORDS})"""
     said.difference_update(id for (id,) in db.rows(given, (said,)))  # a pasted letter tells somebody else's
     cosines = vectors.cosines(db, vector_set, vector, [*said, *facts])
-    shown = {id for id, *_ in passage_context.outlines(replace(request, allowed=of_facts), facts)} | said
-    rows = passage_context.fetch(request, {id: ALONE for id in cosines if id in shown}, Question())
     telling = [
-        Scored(row, 1 + cosines[id], {"preference": 1 + cosines[id]})
-        for id, row in rows.items()
+        Scored(row, 1 + cosines[row.id], {"preference": 1 + cosines[row.id]})
+        for row in _read_alone(request, cosines, Question())
         if not (row.ended or row.outdated) and (row.kind == "f" or statements.preferences(row.text))
     ]
     return _to_hits(db, ranking.choose(sorted(telling, key=lambda each: -each.score), limit, 0.0))
@@ -255,9 +218,8 @@ def newest(db: Database, allowed: Filter, now: datetime, limit: int) -> tuple[Hi
     sql = f"""select p.id from passage p join area a on a.id = p.area
         where p.start = 0 and {passage_context.conditions(allowed)} order by p.at desc, p.row desc limit :limit"""
     values = {**candidates.bindings(allowed), "now": clock.utc(now), "limit": limit}
-    places = {id: ALONE for (id,) in db.rows(sql, values)}
-    rows = passage_context.fetch(Request(db, "", allowed, now), places, Question())
-    return _to_hits(db, (Scored(rows[id], 0.0) for id in places if id in rows))
+    rows = _read_alone(Request(db, "", allowed, now), (id for (id,) in db.rows(sql, values)), Question())
+    return _to_hits(db, (Scored(row, 0.0) for row in rows))
 
 
 def _find(request: Request, limit: int, least: float) -> RecallResult:
@@ -346,30 +308,40 @@ def _to_hits(db: Database, scored: Iterable[Scored]) -> tuple[Hit, ...]:
             where b.session_id = m.session_id and b.id < m.id and b.role <> 'tool' order by b.id desc limit 1))
         from json_each(?) c cross join message m on m.id = c.value"""
     messages = db.rows(sql, ([each.row.row for each in found if each.row.kind == "m"],))
-    outer = {("m", id): (external, before or "") for id, external, before in messages}
-    return tuple(_to_hit(db, each, *outer.get((each.row.kind, each.row.row), (None, ""))) for each in found)
+    said = {("m", id): {"external_id": external, "before": before or ""} for id, external, before in messages}
+    return tuple(_to_hit(db, each, said.get((each.row.kind, each.row.row), {"external_id": None})) for each in found)
 
 
-def _to_hit(db: Database, scored: Scored, external_id: str | None, before: str) -> Hit:
-    row, file = scored.row, dict[str, Any]()
-    period = db.value("select period from summary where id = ?", (row.row,)) if row.kind == "y" else ""
-    if row.kind == index.FILES:
+def _to_hit(db: Database, scored: Scored, said: Mapping[str, Any]) -> Hit:
+    row, period, (path, line, page) = scored.row, "", ("", 0, None)
+    if row.kind == "y":
+        period = db.value("select period from summary where id = ?", (row.row,)) or ""
+    elif row.kind == index.FILES:
         sql = "select path, line, page from section s join document d on d.id = s.document_id where s.id = ?"
-        file = dict(zip(("path", "line", "page"), db.row(sql, (row.row,)) or ("", 0, None), strict=True))
-    return Hit(
-        kinds.BY_LETTER[row.kind].name,
-        row.row,
-        external_id,
-        score=scored.score,
-        legs=scored.legs,
-        coverage=scored.coverage,
-        certainty=scored.certainty,
-        author="" if row.with_assistant else row.author,
-        period=period or "",
-        before=before,
-        **{name: getattr(row, name) for name in _OF_ROW},
-        **file,
-    )
+        path, line, page = db.row(sql, (row.row,)) or ("", 0, None)
+    values = {name: getattr(row, name) for name in ("session", "at", "text", "empty", "role")}
+    values |= {name: getattr(scored, name) for name in ("score", "legs", "coverage", "certainty")}
+    values |= {"author": "" if row.with_assistant else row.author, "period": period, "path": path, "line": line}
+    values["label"] = scope.file_location(path, line, page) if path else _label(row, period)
+    return Hit(kinds.BY_LETTER[row.kind].name, row.row, page=page, **values, **said)
+
+
+def _label(row: CandidateRow, period: str) -> str:
+    """What must be shown beside the words of a row: whether, where and when it holds."""
+    notes = [f"summary of {period}"] if period else []
+    if row.place:
+        notes.append(f"true in {text.one_line(row.place, 60)}")
+    if row.ended:
+        notes.append(f"{'partly ' if row.partly else ''}no longer true since {_day(row.ended)}")
+    if row.begins:
+        notes.append(f"planned, true from {_day(row.begins)}")
+    if row.ends:
+        notes.append(f"true until {_day(row.ends)}")
+    if row.withdrawn:
+        notes.append("its source was deleted")
+    if row.replaced_in:
+        notes.append(f"replaced by {row.replaced_in}")
+    return f"({'; '.join(notes)})" if notes else ""
 
 
 def _day(timestamp: float) -> str:
@@ -576,19 +548,19 @@ def _least_promising(
 
 def _sessions(db: Database, hits: Sequence[tuple[int, float]]) -> dict[int, float]:
     """The sum of the best hits of each session: as good as an index of whole sessions, at no cost."""
-    scores = dict(hits)
-    sums: dict[int, float] = {}
-    for id, session in db.rows(
-        "select p.id, p.session_id from json_each(?) c cross join passage p on p.id = c.value",
-        (scores.keys(),),
-    ):
+    scores, sums = dict(hits), dict[int, float]()
+    sql = "select p.id, p.session_id from json_each(?) c cross join passage p on p.id = c.value"
+    for id, session in db.rows(sql, (scores.keys(),)):
         if session is not None:
             sums[session] = sums.get(session, 0.0) + scores[id]
     return sums
 
 
 def _average(db: Database, files: bool) -> float:
-    newest = "id < min(0, (select min(id) from passage) + 1000)"  # one bound: with two SQLite reads from the wrong one
-    if not files:
-        newest = "id > max(0, (select max(id) from passage) - 1000)"
+    # One bound: with two SQLite reads from the wrong one.
+    newest = (
+        "id < min(0, (select min(id) from passage) + 1000)"
+        if files
+        else "id > max(0, (select max(id) from passage) - 1000)"
+    )
     return float(db.value(f"select avg(length) from passage where {newest}") or 1.0)

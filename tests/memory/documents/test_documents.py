@@ -57,7 +57,7 @@ def test_what_stands_in_a_file_is_found_with_file_and_line(db, folder):
     (folder / "router.md").write_text("# Router\n\n## Passwords\n\nThe admin is called marmot.\n")
     assert told(add(db, folder)) == {"new": 1}
     [hit] = find(db, "Who is the admin of the router?").hits
-    assert (hit.handle, hit.where, hit.line) == ("d1", f"{folder}/router.md:5", 5)
+    assert (hit.handle, hit.label, hit.line) == ("d1", f"{folder}/router.md:5", 5)
     assert hit.text == "Router › Passwords\nThe admin is called marmot."
 
 
