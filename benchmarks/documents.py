@@ -16,7 +16,7 @@ import numpy as np
 
 from agent_cli.agent import prompt_recall
 from agent_cli.memory.conversations import sessions
-from agent_cli.memory.documents import document_sync, documents
+from agent_cli.memory.documents import documents
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import index, recall
 from agent_cli.memory.search.candidates import Filter
@@ -123,7 +123,7 @@ def _find(db: Database, words: str) -> None:
 
 
 def _sync(db: Database) -> None:
-    for _ in document_sync.sync(db, PERSON, lambda: NOW, document_sync.SyncResult()):
+    for _ in documents.sync(db, PERSON, lambda: NOW, documents.SyncResult()):
         pass
 
 

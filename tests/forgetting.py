@@ -7,7 +7,7 @@ from agent_cli import clock, text
 from agent_cli.llm import embedded
 from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.dates import due_times, periods
-from agent_cli.memory.documents import document_sync, documents
+from agent_cli.memory.documents import documents
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.forgetting import erasure_receipt, forget, selection
 from agent_cli.memory.planner import notes, schedules, tasks
@@ -88,8 +88,8 @@ def keep_files(db, folder, secret):
 
 def sync(db):
     """Look at all files once more; what was found."""
-    tally = document_sync.SyncResult()
-    for _ in document_sync.sync(db, "person", noon, tally):
+    tally = documents.SyncResult()
+    for _ in documents.sync(db, "person", noon, tally):
         pass
     return tally
 

@@ -110,7 +110,7 @@ def select(
     """The memories for a question. `logged`: it is in the log."""
     if statements.is_small_talk(words) or context.recall_tokens <= 0:
         return Selection()
-    from agent_cli.memory.documents import document_sync
+    from agent_cli.memory.documents import documents
     from agent_cli.memory.search import recall  # a tenth of what is loaded: not for small talk, nor before the prompt
     from agent_cli.memory.search.candidates import Filter
     from agent_cli.memory.skills import skill_matching
@@ -143,7 +143,7 @@ def select(
     room = context.recall_tokens - _size(offered)
     of_files = find(in_files, FILES)
     sections = [] if is_separate else [hit.id for hit in of_files.hits]
-    if sections and document_sync.refresh(context.db, owner, sections, context.time):
+    if sections and documents.refresh(context.db, owner, sections, context.time):
         of_files = find(in_files, FILES)
     files = _fit_files(of_files, min(room, _FILE_TOKENS) if found.likely else room, found)
     room -= _size(files)

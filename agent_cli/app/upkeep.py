@@ -11,7 +11,7 @@ from agent_cli.store import jobs
 from agent_cli.store.db import Database
 
 if TYPE_CHECKING:
-    from agent_cli.memory.documents.document_sync import SyncResult
+    from agent_cli.memory.documents.documents import SyncResult
     from agent_cli.memory.search.candidates import Filter
     from agent_cli.memory.search.recall import RecallResult
 
@@ -76,9 +76,9 @@ def sync_documents(
     app: App, db: Database, result: "SyncResult", only: list[str] | None
 ) -> Iterator[tuple[str, int, int]]:
     """Look at the files again, and index what is new; yields what is done now, and of vectors how many of how many."""
-    from agent_cli.memory.documents import document_sync  # the prompt needs none of it
+    from agent_cli.memory.documents import documents  # the prompt needs none of it
 
-    for step in document_sync.sync(db, app.scope.owner, app.time, result, only):
+    for step in documents.sync(db, app.scope.owner, app.time, result, only):
         yield step, 0, 0
     if result.anything:
         index.refresh_all(db)

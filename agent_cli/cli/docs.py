@@ -11,7 +11,7 @@ from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.invocation import AsJson, Decision, Invocation, argument, flag, noun
 from agent_cli.errors import Cancelled, UsageError
-from agent_cli.memory.documents import document_sync, documents
+from agent_cli.memory.documents import documents
 from agent_cli.memory.scope import short_path
 from agent_cli.store import ids
 
@@ -109,7 +109,7 @@ def rm(app_: App, paths: Paths) -> None:
 
 
 def _sync(invocation: Invocation, app_: App, only: list[str] | None, as_json: bool) -> None:
-    tally = document_sync.SyncResult()
+    tally = documents.SyncResult()
     try:
         with output.ProgressLine(invocation.quiet) as line:
             for what, done, total in upkeep.sync_documents(app_, app_.db, tally, only):

@@ -12,7 +12,7 @@ from agent_cli.agent.listener import LEARN
 from agent_cli.errors import Cancelled
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import log
-from agent_cli.memory.documents import document_sync
+from agent_cli.memory.documents import documents
 from agent_cli.memory.facts import facts
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import recall_log
@@ -124,7 +124,7 @@ def test_the_job_reads_what_has_changed_and_leaves_the_meaning_to_another(db, fo
     (folder / "a.txt").write_text("alpha")
     add(db, folder)
     (folder / "b.txt").write_text("bravo")
-    jobs.add(db, document_sync.JOB, "all", NOON)
+    jobs.add(db, documents.JOB, "all", NOON)
     assert worker.run_one(job_context(db))
     assert [row for (row,) in db.rows("select text from section order by id")] == ["alpha", "bravo"]
     assert jobs.is_pending(db, INDEX)
@@ -135,7 +135,7 @@ def test_a_job_that_is_stopped_is_put_back(db, folder):  # noqa: F811
     (folder / "a.txt").write_text("alpha")
     add(db, folder)
     (folder / "a.txt").write_text("bravo!")
-    jobs.add(db, document_sync.JOB, "all", NOON)
+    jobs.add(db, documents.JOB, "all", NOON)
     cancel = Cancel()
     cancel()
     with pytest.raises(Cancelled):

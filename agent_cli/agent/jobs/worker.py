@@ -27,7 +27,7 @@ from agent_cli.errors import AgentError, Cancelled, ContextExceeded, ModelUnavai
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.conversations.log import Entry
-from agent_cli.memory.documents import document_sync, documents
+from agent_cli.memory.documents import documents
 from agent_cli.memory.facts import adoption, fact_extraction
 from agent_cli.memory.facts.fact_extraction import AskForJson, UnreadableAnswer
 from agent_cli.memory.forgetting import forget
@@ -105,7 +105,7 @@ def queue_due(context: JobContext) -> None:
         jobs.unpark(context.db, REFLECT, NO_MODEL_FOR_SKILLS, context.time())
     if context.retention:
         retention.queue(context.db, context.time())
-    document_sync.queue(context.db, context.time())
+    documents.queue(context.db, context.time())
 
 
 def summarise_folded(context: JobContext, job: jobs.Job) -> Effect:
@@ -147,9 +147,9 @@ def finish_erasure(context: JobContext, job: jobs.Job) -> None:
 
 def sync_documents(context: JobContext, job: jobs.Job) -> Effect:
     """Sync the document folders. Stopped between two files, it continues there the next time."""
-    tally = document_sync.SyncResult()
+    tally = documents.SyncResult()
     for owner in documents.owners(context.db):
-        _step_by_step(context, document_sync.sync(context.db, owner, context.time, tally))
+        _step_by_step(context, documents.sync(context.db, owner, context.time, tally))
     return lambda: jobs.add(context.db, INDEX, "all", context.time()) if tally.anything else None
 
 
@@ -346,7 +346,7 @@ HANDLERS: Mapping[str, Callable[[JobContext, jobs.Job], Effect | None]] = {
     retention.JOB: lambda context, _: _step_by_step(
         context, retention.run(context.db, retention.policy(context.retention), context.time)
     ),
-    document_sync.JOB: sync_documents,
+    documents.JOB: sync_documents,
 }
 
 APART = (summaries.JOB, period_summaries.JOB, digest.JOB, REFLECT)

@@ -17,6 +17,7 @@ import stat
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.util import find_spec
@@ -80,23 +81,14 @@ class Block:
     name: str = ""
 
 
-@frozen
-class RawFile:
-    size: int
-    changed_ns: int
-    hash: str
-    data: bytes
-
-
 def kind(path: str) -> str:
     """markdown, html, pdf, code or plain, by the file extension."""
     end = os.path.splitext(path)[1].lower()
-    if end == ".pdf":
-        return "pdf"
-    return "markdown" if end in _MARKDOWN else "html" if end in _HTML else "code" if end in _CODE else "plain"
+    named = {"markdown": _MARKDOWN, "html": _HTML, "pdf": {".pdf"}, "code": _CODE}
+    return next((name for name, ends in named.items() if end in ends), "plain")
 
 
-def read(path: str) -> RawFile:
+def read(path: str) -> bytes:
     """The bytes of a file that may hold text. Raises UnreadableFile."""
     end = os.path.splitext(path)[1].lower()
     if end in _NO_TEXT:
@@ -107,19 +99,14 @@ def read(path: str) -> RawFile:
             if not stat.S_ISREG(found.st_mode):
                 raise UnreadableFile("it is not a file")
             if found.st_size > MAX_SIZE:
-                raise UnreadableFile(
-                    f"it is too large: {found.st_size / 1e6:.0f} MB, and at most {MAX_SIZE // 10**6} are read"
-                )
+                size = f"{found.st_size / 1e6:.0f} MB, and at most {MAX_SIZE // 10**6} are read"
+                raise UnreadableFile(f"it is too large: {size}")
             data = file.read(_SNIFFED)
-            is_wide = _utf16_without_mark(data) or any(data.startswith(mark) for mark, _ in _BYTE_ORDER_MARKS)
-            if end != ".pdf" and b"\0" in data and not is_wide:
+            if end != ".pdf" and b"\0" in data and _encoding_by_mark(data) is None:
                 raise UnreadableFile("it is not text but binary")
-            data += file.read(MAX_SIZE - len(data) + 1)
+            return data + file.read(MAX_SIZE - len(data) + 1)
     except OSError as error:
         raise UnreadableFile(f"{_UNREADABLE}: {error.strerror or 'the disk cannot be read'}") from error
-    import hashlib  # 3 ms, and the start of a conversation reads no file
-
-    return RawFile(found.st_size, found.st_mtime_ns, hashlib.sha256(data).hexdigest(), data)
 
 
 def may_disappear(error: str) -> bool:
@@ -129,17 +116,18 @@ def may_disappear(error: str) -> bool:
 
 def decode(data: bytes) -> str:
     """Decode text by its byte order mark, as UTF-8, as the file declares, else as Windows-1252."""
-    mark = next((name for begin, name in _BYTE_ORDER_MARKS if data.startswith(begin)), None)
     declared = re.search(_DECLARED_ENCODING, data[:1024])
-    wide = _utf16_without_mark(data[:_SNIFFED])
-    for name in (mark, wide, "utf-8", declared and declared[1].decode("ascii"), "cp1252", "latin-1"):
-        try:
-            text = data.decode(name) if name else None
-        except (LookupError, ValueError):  # unknown encoding, or invalid in it
-            continue
-        if text is not None:
-            return without_surrogates(text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " "))
+    for name in (_encoding_by_mark(data), "utf-8", declared and declared[1].decode("ascii"), "cp1252", "latin-1"):
+        with suppress(LookupError, ValueError):  # unknown encoding, or invalid in it
+            if name:
+                return without_surrogates(
+                    data.decode(name).replace("\r\n", "\n").replace("\r", "\n").replace("\0", " ")
+                )
     return ""
+
+
+def _encoding_by_mark(data: bytes) -> str | None:
+    return next((name for begin, name in _BYTE_ORDER_MARKS if data.startswith(begin)), None)
 
 
 def pdf(data: bytes) -> tuple[str, list[Block]]:
@@ -194,17 +182,6 @@ def _opens_without_password(reader: Any) -> bool:
         return False
 
 
-def _utf16_without_mark(data: bytes) -> str | None:
-    """The encoding of UTF-16 without a byte order mark, where nearly every other byte is zero; else None."""
-    half = len(data) // 2
-    if half >= 4 and b"\0" in data:
-        if data[1::2].count(0) > 0.7 * half and data[::2].count(0) < 0.05 * half:
-            return "utf-16-le"
-        if data[::2].count(0) > 0.7 * half and data[1::2].count(0) < 0.05 * half:
-            return "utf-16-be"
-    return None
-
-
 _SKIPPED = _set("script style template noscript svg head")
 _BLOCKS = _set(
     """p div section article main header footer nav aside li dt dd td th caption figcaption blockquote pre h1 h2 h3 h4
@@ -215,7 +192,6 @@ _REPEATED = _set("p li dt dd td th tr option")  # each ends where the next one b
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
 _ENDS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<![", "]>"), ("<", ">"))
 _BLANKS = Pattern(r"\s+")
-_MAX_DEPTH = 20_000  # tags that are open at once
 _CHUNK = 1 << 20
 
 _Enclosing = tuple[str, int]
@@ -266,13 +242,6 @@ class HtmlPage(HTMLParser):
             block = tag, self.getpos()[0]
         self._open.append((tag, block))
         self._counts[tag] += 1
-        if len(self._open) > _MAX_DEPTH:
-            raise UnreadableFile("its tags are nested too deeply")
-
-    def handle_startendtag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        if tag not in _EMPTY:
-            self.handle_endtag(tag)
 
     def handle_endtag(self, tag: str) -> None:
         if not self._counts[tag]:
@@ -377,8 +346,7 @@ def _split(path: str, data: bytes) -> tuple[str, list[SectionText]]:
         page = HtmlPage(decode(data))
         blocks = page.blocks()
     else:
-        parse = {"markdown": markdown, "code": code, "plain": paragraphs}[form]
-        blocks = parse(decode(data))
+        blocks = {"markdown": markdown, "code": code, "plain": paragraphs}[form](decode(data))
     headings = list[str]()  # the first of the highest level
 
     def noted() -> Iterator[Block]:
@@ -407,7 +375,8 @@ def markdown(text: str) -> Iterator[Block]:
         under = at > begun and 0 < len(lines[at - 1].strip()) <= _MAX_LINE and _UNDERLINED.match(lines[at])
         if fence:
             yield from _paragraphs(lines, begun, at)
-            end = _end_of_fence(lines, at, fence[1])
+            closing = re.compile(rf"\s*{fence[1]}{fence[1][0]}*\s*")
+            end = next((n + 1 for n in range(at + 1, len(lines)) if closing.fullmatch(lines[n])), len(lines))
             yield Block(at + 1, "\n".join(lines[at:end]).rstrip(), whole=True)
             begun = at = end
         elif heading and (heading[2] or "").strip():
@@ -446,23 +415,23 @@ def code(text: str) -> Iterator[Block]:
 
 def _placed(blocks: Iterable[Block]) -> Iterator[tuple[_Place, Block]]:
     """Each block with the headings above it. Headings with nothing below them stand below those above them."""
+
+    def path(blocks: Sequence[Block]) -> str:
+        return ABOVE.join(block.text for block in blocks)
+
     above = list[Block]()
     alone = False  # whether nothing stands below the last heading yet
     for block in blocks:
         if not block.level:
-            yield (_path(above), above[-1].line if above else 0), block
+            yield (path(above), above[-1].line if above else 0), block
             alone = False
             continue
         if alone and block.level <= above[-1].level:
-            yield (_path(above[:-1]), -1), above[-1]
+            yield (path(above[:-1]), -1), above[-1]
         above = [*(each for each in above if each.level < block.level), block]
         alone = True
     if alone:
-        yield (_path(above[:-1]), -1), above[-1]
-
-
-def _path(above: Sequence[Block]) -> str:
-    return ABOVE.join(block.text for block in above)
+        yield (path(above[:-1]), -1), above[-1]
 
 
 def _code_sections(blocks: Iterable[Block]) -> Iterator[SectionText]:
@@ -535,14 +504,6 @@ def _front_matter(lines: Sequence[str]) -> int:
     if lines[0].rstrip() not in ("---", "+++"):
         return 0
     return next((n + 1 for n, line in enumerate(lines[1:], 1) if line.rstrip() in (lines[0].rstrip(), "...")), 0)
-
-
-def _end_of_fence(lines: Sequence[str], at: int, fence: str) -> int:
-    for n in range(at + 1, len(lines)):
-        line = lines[n].strip()
-        if line and set(line) == {fence[0]} and len(line) >= len(fence):
-            return n + 1
-    return len(lines)
 
 
 def _paragraphs(lines: Sequence[str], start: int, end: int) -> Iterator[Block]:

@@ -1,7 +1,12 @@
-"""Documents: the rows of the person's files, their collections and sections.
+"""Documents: the rows of the person's files, and how they follow the files.
 
-Rows follow the files (document_sync.py). Sections with unchanged text keep their ids whatever else changes, so that d12
-keeps its meaning. A file removed from memory leaves a row without sections, or the next sync would add it again.
+A sync compares the rows with the files. A file with the same size and time is not opened, so a second sync costs little
+more than walking the folders. A file that is opened and has the same bytes only gets a new stamp. Files are read
+outside of transactions and written a few at a time, each completely or not at all, and indexed at once, so an
+interrupted sync continues where it stopped. Ids follow the order of the names, so interruptions do not change them.
+
+Sections with unchanged text keep their ids whatever else changes, so that d12 keeps its meaning. A file removed from
+memory leaves a row without sections, or the next sync would add it again.
 
 Erased parts of files stay out of memory, while the files themselves stay unchanged: hashes of the parts are stored
 (tombstones.py). Sections and paragraphs are recognized in any file. Lines, sentences and headings are recognized in
@@ -15,9 +20,11 @@ folders are not followed, which also avoids loops. Files named in a .gitignore a
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from datetime import datetime
+import time as seconds
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
 from stat import S_ISREG
@@ -26,20 +33,30 @@ from typing import Any
 from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory import tombstones
-from agent_cli.memory.documents.document_sections import ABOVE, BETWEEN, SectionText
+from agent_cli.memory.documents import document_sections
+from agent_cli.memory.documents.document_sections import ABOVE, BETWEEN, SectionText, UnreadableFile
 from agent_cli.memory.scope import Scope, file_location, place_of, short_path
 from agent_cli.memory.search import index, word_tables
-from agent_cli.store import events, ids
+from agent_cli.store import events, ids, jobs
 from agent_cli.store.db import Database
-from agent_cli.text import sentences, without_surrogates
+from agent_cli.text import counted, sentences, without_surrogates
 from agent_cli.values import frozen
 
 File = tuple[str, str, int, int]
 """(path as stored, path to open, size in bytes, time in nanoseconds)."""
 
+JOB = "documents"  # kind of the job
+EVERY = timedelta(minutes=5)  # how long after the last sync of a collection the job is queued again
 LEFT_OUT = "removed by you"
+_BATCH, _BYTES, _SECONDS = 50, 2_000_000, 0.25  # most files, bytes and seconds of reading in a transaction
 _MANY_SECTIONS = 20  # sections from which a removal leaves words in the index until it is condensed
 _PASSAGES_PER_SECTION = 2500  # passages that can be reindexed in the time it takes to erase one section at once
+_SHOWN = {"deleted": "gone", "erased": "forgotten", "warnings": "kept"}  # in JSON
+_COUNTED = {"new": "new", "changed": "changed", "moved": "moved", "deleted": "gone"} | {
+    "failed": "not readable (`agent docs list --failed` says why)",
+    "unchanged": "unchanged",
+    "elsewhere": "added before with something else",
+}
 _GENERATED_FOLDERS = frozenset(("node_modules", "__pycache__", "site-packages", "$RECYCLE.BIN"))
 _GENERATED_MARKERS = ("CACHEDIR.TAG", "pyvenv.cfg")  # a folder with one of these is generated
 _WILDCARD = re.compile(r"[*?\[]")
@@ -88,6 +105,46 @@ class Section:
     def describe(self) -> dict[str, Any]:
         names = ("path", "line", "page", "title", "heading", "text")
         return {"id": self.handle} | {name: getattr(self, name) for name in names}
+
+
+@dataclass
+class SyncResult:
+    new: int = 0
+    changed: int = 0
+    moved: int = 0
+    deleted: int = 0
+    failed: int = 0
+    unchanged: int = 0
+    elsewhere: int = 0  # files of another collection
+    taken_out: int = 0
+    erased: int = 0  # files of which something was erased
+    warnings: list[str] = field(default_factory=list)  # sentences about unreachable paths
+
+    @property
+    def anything(self) -> bool:
+        return bool(self.new or self.changed or self.moved or self.deleted or self.failed)
+
+    def describe(self) -> dict[str, Any]:
+        return {_SHOWN.get(name, name): value for name, value in vars(self).items()}
+
+    def sentence(self) -> str:
+        counts = [f"{many} {said}" for name, said in _COUNTED.items() if (many := getattr(self, name))]
+        sentence = f"documents: {', '.join(counts) or 'no files'}"
+        if self.erased:
+            sentence += f"\nof {counted(self.erased, 'file')} what you had erased is not read again; "
+            sentence += "write it anew to have it back"
+        return sentence
+
+
+@dataclass
+class _Comparison:
+    """The files of a collection, compared with its rows."""
+
+    waiting: dict[str, File] = field(default_factory=dict)  # to be read
+    left: dict[str, int] = field(default_factory=dict)  # documents without a file
+    closed: list[Unreachable] = field(default_factory=list)
+    same: list[str] = field(default_factory=list)
+    elsewhere: int = 0
 
 
 @frozen
@@ -193,6 +250,262 @@ def _file(path: str, found: os.stat_result) -> File:
     return path if path.isascii() else without_surrogates(path), path, found.st_size, found.st_mtime_ns
 
 
+_SECTION = """select s.id, s.document_id, s.position, s.line, s.page, s.heading, s.text, d.path, d.title
+    from section s join document d on d.id = s.document_id"""
+
+
+def collections(db: Database, owner: str) -> list[Collection]:
+    rows = db.rows("select id, pattern, place, synced_at from collection where owner = ? order by id", (owner,))
+    return [Collection(*row) for row in rows]
+
+
+def owners(db: Database) -> list[str]:
+    return [owner for (owner,) in db.rows("select distinct owner from collection order by 1")]
+
+
+def sync(
+    db: Database, owner: str, time: clock.Clock, tally: SyncResult, only: Sequence[str] | None = None
+) -> Iterator[str]:
+    """Synchronize the collections of an owner, or those with these patterns; yields progress."""
+    compared = list[tuple[Collection, dict[str, int]]]()
+    taken: dict[str, int] = dict(db.rows("select path, collection_id from document where owner = ?", (owner,)))
+    for each in collections(db, owner):
+        if only is not None and each.pattern not in only:
+            continue
+        yield f"{short_path(each.pattern)}: looking for files"
+        found = _compare(db, each, taken)
+        erased = erased_paths(db, found.waiting)
+        found.waiting = {path: file for path, file in found.waiting.items() if path not in erased}
+        if only is not None:
+            tally.erased += len(erased) + len(partly_erased(db, found.same))
+        if warning := _missing_warning(each, found):
+            tally.warnings.append(warning)
+            continue
+        tally.unchanged += len(found.same)
+        tally.elsewhere += found.elsewhere
+        closed = (f"{short_path(one.path)} cannot be opened ({one.why})" for one in found.closed)
+        tally.warnings += (f"{warning}: what was read from it is kept" for warning in closed)
+        done, waiting = 0, iter(found.waiting.values())
+        while batch := _read_batch(waiting):
+            with db.write():
+                for file in batch:
+                    for outcome in store(db, owner, each, file, time):
+                        setattr(tally, outcome, getattr(tally, outcome) + 1)
+            index.refresh_all(db)
+            done += len(batch)
+            yield f"{short_path(each.pattern)}: {done} of {len(found.waiting)} files read"
+        taken |= dict.fromkeys(found.waiting, each.id)
+        compared.append((each, found.left))
+    for each, left in compared:  # at the end: a file may have moved between collections
+        stamps = _stamps(db, each.id)
+        deleted = {path: id for path, id in left.items() if path in stamps and stamps[path][0] == id}
+        tally.deleted += sum(stamps[path][3] != LEFT_OUT for path in deleted)
+        with db.write():
+            erase(db, _sections_of(db, list(deleted.values())), lazily=True)
+            db.execute("delete from document where id in (select value from json_each(?))", (deleted.values(),))
+            db.execute("update collection set synced_at = ? where id = ?", (clock.utc(time()), each.id))
+
+
+def queue(db: Database, now: datetime) -> None:
+    sql = "select 1 from collection where synced_at is null or synced_at < ? limit 1"
+    if db.value(sql, (clock.utc(now - EVERY),)) and not jobs.parked_recently(db, JOB, "all", now):
+        jobs.add(db, JOB, "all", now)
+
+
+def refresh(db: Database, owner: str, sections: Sequence[int], time: clock.Clock) -> bool:
+    """Read the files of these sections again where their time or size has changed; whether one has."""
+    rows = db.rows(
+        """select distinct d.path, d.size, d.changed_ns, d.collection_id
+           from section s join document d on d.id = s.document_id
+           where d.owner = ? and s.id in (select value from json_each(?))""",
+        (owner, sections),
+    )
+    among = {each.id: each for each in collections(db, owner)}
+    changed = []
+    for path, size, at, collection in rows:
+        with suppress(OSError):  # a sync tells whether it was deleted, or its disk is away
+            now = os.stat(path)
+            if (now.st_size, now.st_mtime_ns) != (size, at):
+                changed.append((among[collection], _read((path, path, now.st_size, now.st_mtime_ns))))
+    if changed:
+        with db.write():
+            for collection, file in changed:
+                store(db, owner, collection, file, time)
+        index.refresh_all(db)
+    return bool(changed)
+
+
+def _compare(db: Database, among: Collection, taken: Mapping[str, int]) -> _Comparison:
+    """`taken`: {path: collection}; a file belongs to the first collection that covers it."""
+    known, found = _stamps(db, among.id), _Comparison()
+    left = dict(known)
+    for each in walk(among.pattern):
+        if isinstance(each, Unreachable):
+            if each.path not in known or not os.path.isdir(os.path.dirname(each.path)):  # else a file that was deleted
+                found.closed.append(each)
+            continue
+        path, _, size, changed = each
+        stamp = left.pop(path, None)
+        if stamp is None:
+            if path not in taken:
+                found.waiting[path] = each
+            elif taken[path] != among.id:  # else a link to a file seen already
+                found.elsewhere += 1
+        elif stamp[1:3] == (size, changed) and not (stamp[3] and document_sections.may_disappear(stamp[3])):
+            found.same.append(path)
+        elif stamp[3] != LEFT_OUT:
+            found.waiting[path] = each
+    behind = tuple(f"{each.path}/" for each in found.closed)
+    found.left = {path: stamp[0] for path, stamp in left.items() if not f"{path}/".startswith(behind)}
+    return found
+
+
+def _missing_warning(among: Collection, found: _Comparison) -> str:
+    """Why a collection is left unchanged (its folder is missing, or seems an unmounted disk), or empty."""
+    root, name = base(among.pattern), short_path(among.pattern)
+    closed = next((each for each in found.closed if each.path == without_surrogates(root)), None)
+    if closed:
+        return f"{name} cannot be found now ({closed.why}): what was read from it is kept; `agent docs rm` removes it"
+    if found.left and among.synced_at and not (found.waiting or found.same or found.closed):
+        synced = datetime.fromisoformat(among.synced_at).timestamp()
+        with suppress(OSError):
+            if not os.listdir(root) and os.stat(root).st_mtime < synced:  # nothing was deleted from it since
+                warning = f"{name} is empty, as if a disk were not mounted: what was read from it is kept"
+                return f"{warning}; `agent docs rm` removes it"
+    return ""
+
+
+def _read_batch(waiting: Iterator[File]) -> list[ReadFile]:
+    """The next files, as many as one transaction may store."""
+    batch, size, since = list[ReadFile](), 0, seconds.monotonic()
+    for each in waiting:
+        batch.append(_read(each))
+        size += each[2]
+        if len(batch) == _BATCH or size > _BYTES or seconds.monotonic() - since > _SECONDS:
+            break
+    return batch
+
+
+def _read(file: File) -> ReadFile:
+    import hashlib  # the start of a conversation reads no file
+
+    path, real, size, changed = file
+    read = ReadFile(path, size, changed)
+    try:
+        data = document_sections.read(real)
+        read = replace(read, hash=hashlib.sha256(data).hexdigest())
+        title, pieces = document_sections.split(path, data)
+        return replace(read, title=title, pieces=pieces)
+    except UnreadableFile as error:
+        return replace(read, error=str(error))
+
+
+def add(db: Database, scope: Scope, pattern: str, time: clock.Clock) -> Collection:
+    """Add a collection: a file, folder or glob. Its files that were removed before are included again."""
+    now, covered = time(), covers(pattern)
+    with db.write():
+        found = db.value("select id from collection where owner = ? and pattern = ?", (scope.owner, pattern))
+        if found is None:
+            root = Path(base(pattern))
+            place = place_of(root if root.is_dir() else root.parent)
+            found = db.insert(
+                "insert into collection (uid, owner, place, pattern, at, utc_offset) values (?, ?, ?, ?, ?, ?)",
+                (ids.new(now), scope.owner, place, pattern, clock.utc(now), clock.offset(now)),
+            )
+            events.append(db, time, "documents added", str(found), actor="person", content=pattern)
+        out = db.rows("select id, path from document where owner = ? and error = ?", (scope.owner, LEFT_OUT))
+        db.execute_many("delete from document where id = ?", [(id,) for id, path in out if covered(path)])
+    return next(each for each in collections(db, scope.owner) if each.id == found)
+
+
+def _stamps(db: Database, collection: int) -> dict[str, Stamp]:
+    sql = "select path, id, size, changed_ns, error from document where collection_id = ? order by path"
+    return {path: (id, size, changed, error) for path, id, size, changed, error in db.rows(sql, (collection,))}
+
+
+def store(db: Database, owner: str, among: Collection, read: ReadFile, time: clock.Clock) -> tuple[str, ...]:
+    """Store a file as the rows are now, in the caller's transaction; returns the counters of SyncResult to increase."""
+    now, columns = time(), "select id, hash, error, collection_id, path from document where owner = ?"
+    known = db.row(f"{columns} and path = ?", (owner, read.path))
+    outcome = "changed" if known else "new"
+    if known is None and erased_paths(db, [read.path]):
+        return ("erased",)
+    if known is None and read.hash:  # one with the same bytes whose old path no longer exists
+        same = db.rows(f"{columns} and hash = ? order by id", (owner, read.hash))
+        known = next((row for row in same if "\ufffd" not in row[4] and not os.path.lexists(row[4])), None)
+        outcome = "moved" if known else "new"
+    if known is None:
+        id = db.insert(
+            """insert into document (uid, owner, collection_id, path, size, changed_ns, at, utc_offset, read_at)
+               values (?, ?, ?, ?, 0, 0, ?, ?, ?)""",
+            (ids.new(now), owner, among.id, read.path, clock.utc(now), clock.offset(now), clock.utc(now)),
+        )
+        known = (id, "", "", among.id, "")
+    id, hash, error, collection, was = known
+    db.execute(
+        "update document set path = ?, size = ?, changed_ns = ?, read_at = ? where id = ?",
+        (read.path, read.size, read.changed_ns, clock.utc(now), id),
+    )
+    if error == LEFT_OUT:
+        return ("taken_out",)
+    if was == read.path and hash and hash == read.hash and not error and not read.error:
+        return ("unchanged",)
+    title, pieces = _without_erased(db, read, was, now)
+    db.execute(
+        "update document set hash = ?, title = ?, error = ?, collection_id = ? where id = ?",
+        (read.hash, title, read.error, among.id, id),
+    )
+    unchanged = _update_sections(db, owner, id, read.changed_ns, pieces)
+    if unchanged and collection != among.id:
+        index.reindex(db, "d", unchanged)  # their place has changed
+    is_less = list(pieces) != list(read.pieces)
+    return ("failed" if read.error else outcome, *(["erased"] if is_less else []))
+
+
+def _update_sections(
+    db: Database, owner: str, document: int, changed_ns: int, pieces: Sequence[SectionText]
+) -> list[int]:
+    old = db.rows(
+        "select id, position, line, page, heading, text from section where document_id = ? order by position",
+        (document,),
+    )
+    paired, rows = _pair(old, pieces), {row[0]: row for row in old}
+    erase(db, list(rows.keys() - paired.values()), lazily=True)
+    moment = clock.from_timestamp(changed_ns / 1e9)
+    for position, piece in enumerate(pieces):
+        if position not in paired:
+            db.execute(
+                """insert into section (owner, document_id, position, line, page, heading, text, at, utc_offset)
+                   values (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+                (owner, document, position, *vars(piece).values(), clock.utc(moment), clock.offset(moment)),
+            )
+            continue
+        id, *place, heading, _ = rows[paired[position]]
+        if heading != piece.heading:
+            index.erase(db, "d", [id])
+            db.execute("update section set heading = ? where id = ?", (piece.heading, id))
+        if place != [position, piece.line, piece.page]:
+            sql = "update section set position = ?, line = ?, page = ? where id = ?"
+            db.execute(sql, (position, piece.line, piece.page, id))
+    return list(paired.values())
+
+
+def _pair(old: Sequence[tuple[Any, ...]], pieces: Sequence[SectionText]) -> dict[int, int]:
+    """{position: section id} of unchanged sections: the same text below the same heading, else the same text."""
+    paired: dict[int, int] = {}
+    for with_heading in (True, False):
+        free: dict[tuple[str, str], list[int]] = {}
+        staying = set(paired.values())
+        for id, _, _, _, heading, text in reversed(old):  # so that the first of equal sections is used first
+            if id not in staying:
+                free.setdefault((heading if with_heading else "", text), []).append(id)
+        for position, piece in enumerate(pieces):
+            waiting = free.get((piece.heading if with_heading else "", piece.text))
+            if position not in paired and waiting:
+                paired[position] = waiting.pop()
+    return paired
+
+
 _NAMES = ", "
 _MARKS = " \t-*+>#|_`~•"  # of a list, quotation, heading or table cell
 # What tombstones know: a file erased by its path, that parts of a file were erased, and each of these.
@@ -285,145 +598,6 @@ def _known(db: Database, by_key: dict[str, str]) -> set[str]:
     return {by_key[each] for each in tombstones.erased_among(db, by_key)}
 
 
-_SECTION = """select s.id, s.document_id, s.position, s.line, s.page, s.heading, s.text, d.path, d.title
-    from section s join document d on d.id = s.document_id"""
-
-
-def collections(db: Database, owner: str) -> list[Collection]:
-    rows = db.rows("select id, pattern, place, synced_at from collection where owner = ? order by id", (owner,))
-    return [Collection(*row) for row in rows]
-
-
-def owners(db: Database) -> list[str]:
-    return [owner for (owner,) in db.rows("select distinct owner from collection order by 1")]
-
-
-def add(db: Database, scope: Scope, pattern: str, time: clock.Clock) -> Collection:
-    """Add a collection: a file, folder or glob. Its files that were removed before are included again."""
-    now, covered = time(), covers(pattern)
-    with db.write():
-        found = db.value("select id from collection where owner = ? and pattern = ?", (scope.owner, pattern))
-        if found is None:
-            root = Path(base(pattern))
-            place = place_of(root if root.is_dir() else root.parent)
-            found = db.insert(
-                "insert into collection (uid, owner, place, pattern, at, utc_offset) values (?, ?, ?, ?, ?, ?)",
-                (ids.new(now), scope.owner, place, pattern, clock.utc(now), clock.offset(now)),
-            )
-            events.append(db, time, "documents added", str(found), actor="person", content=pattern)
-        out = db.rows("select id, path from document where owner = ? and error = ?", (scope.owner, LEFT_OUT))
-        db.execute_many("delete from document where id = ?", [(id,) for id, path in out if covered(path)])
-    return next(each for each in collections(db, scope.owner) if each.id == found)
-
-
-def stamps(db: Database, collection: int) -> dict[str, Stamp]:
-    rows = db.rows(
-        "select path, id, size, changed_ns, error from document where collection_id = ? order by path", (collection,)
-    )
-    return {path: (id, size, changed, error) for path, id, size, changed, error in rows}
-
-
-def paths(db: Database, owner: str) -> dict[str, int]:
-    return dict(db.rows("select path, collection_id from document where owner = ?", (owner,)))
-
-
-def store(db: Database, owner: str, among: Collection, read: ReadFile, time: clock.Clock) -> tuple[str, ...]:
-    """Store a file as the rows are now, in the caller's transaction; returns the counters of SyncResult to increase."""
-    now, columns = time(), "select id, hash, error, collection_id, path from document where owner = ?"
-    known = db.row(f"{columns} and path = ?", (owner, read.path))
-    outcome = "changed" if known else "new"
-    if known is None and erased_paths(db, [read.path]):
-        return ("erased",)
-    if known is None and read.hash:  # one with the same bytes whose old path no longer exists
-        same = db.rows(f"{columns} and hash = ? order by id", (owner, read.hash))
-        known = next((row for row in same if "\ufffd" not in row[4] and not os.path.lexists(row[4])), None)
-        outcome = "moved" if known else "new"
-    if known is None:
-        id = db.insert(
-            """insert into document (uid, owner, collection_id, path, size, changed_ns, at, utc_offset, read_at)
-               values (?, ?, ?, ?, 0, 0, ?, ?, ?)""",
-            (ids.new(now), owner, among.id, read.path, clock.utc(now), clock.offset(now), clock.utc(now)),
-        )
-        known = (id, "", "", among.id, "")
-    id, hash, error, collection, was = known
-    if error == LEFT_OUT and was == read.path:
-        return ("taken_out",)
-    db.execute(
-        "update document set path = ?, size = ?, changed_ns = ?, read_at = ? where id = ?",
-        (read.path, read.size, read.changed_ns, clock.utc(now), id),
-    )
-    if error == LEFT_OUT:
-        return ("taken_out",)
-    if was == read.path and hash and hash == read.hash and not error and not read.error:
-        return ("unchanged",)
-    title, pieces = _without_erased(db, read, was, now)
-    db.execute(
-        "update document set hash = ?, title = ?, error = ?, collection_id = ? where id = ?",
-        (read.hash, title, read.error, among.id, id),
-    )
-    unchanged = _update_sections(db, owner, id, read.changed_ns, pieces)
-    if unchanged and collection != among.id:
-        index.reindex(db, "d", unchanged)  # their place has changed
-    is_less = list(pieces) != list(read.pieces)
-    return ("failed" if read.error else outcome, *(["erased"] if is_less else []))
-
-
-def _update_sections(
-    db: Database, owner: str, document: int, changed_ns: int, pieces: Sequence[SectionText]
-) -> list[int]:
-    old = db.rows(
-        "select id, position, line, page, heading, text from section where document_id = ? order by position",
-        (document,),
-    )
-    paired, rows = _pair(old, pieces), {row[0]: row for row in old}
-    staying = set(paired.values())
-    erase(db, [id for id in rows if id not in staying], lazily=True)
-    moment = clock.from_timestamp(changed_ns / 1e9)
-    for position, piece in enumerate(pieces):
-        if position not in paired:
-            db.execute(
-                """insert into section (owner, document_id, position, line, page, heading, text, at, utc_offset)
-                   values (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-                (owner, document, position, *vars(piece).values(), clock.utc(moment), clock.offset(moment)),
-            )
-            continue
-        id, *place, heading, _ = rows[paired[position]]
-        if heading != piece.heading:
-            index.erase(db, "d", [id])
-            db.execute("update section set heading = ? where id = ?", (piece.heading, id))
-        if place != [position, piece.line, piece.page]:
-            sql = "update section set position = ?, line = ?, page = ? where id = ?"
-            db.execute(sql, (position, piece.line, piece.page, id))
-    return list(paired.values())
-
-
-def _pair(old: Sequence[tuple[Any, ...]], pieces: Sequence[SectionText]) -> dict[int, int]:
-    """{position: section id} of unchanged sections: the same text below the same heading, else the same text."""
-    paired: dict[int, int] = {}
-    for with_heading in (True, False):
-        free: dict[tuple[str, str], list[int]] = {}
-        staying = set(paired.values())
-        for id, _, _, _, heading, text in reversed(old):  # so that the first of equal sections is used first
-            if id not in staying:
-                free.setdefault((heading if with_heading else "", text), []).append(id)
-        for position, piece in enumerate(pieces):
-            waiting = free.get((piece.heading if with_heading else "", piece.text))
-            if position not in paired and waiting:
-                paired[position] = waiting.pop()
-    return paired
-
-
-def delete(db: Database, documents: Sequence[int]) -> None:
-    with db.write():
-        erase(db, _sections_of(db, documents), lazily=True)
-        db.execute("delete from document where id in (select value from json_each(?))", (documents,))
-
-
-def mark_synced(db: Database, collection: int, now: datetime) -> None:
-    with db.write():
-        db.execute("update collection set synced_at = ? where id = ?", (clock.utc(now), collection))
-
-
 def remove(db: Database, owner: str, pattern: str, time: clock.Clock) -> str:
     """Remove files from memory; returns a sentence about them. Raises UsageError when no document matches.
 
@@ -437,13 +611,12 @@ def remove(db: Database, owner: str, pattern: str, time: clock.Clock) -> str:
         rows = db.rows("select id, path, collection_id from document where owner = ? and error <> ?", (owner, LEFT_OUT))
         inside, named = list[int](), list[int]()
         for id, path, collection in rows:
-            if collection not in whole and covered(path):
+            other = next((other for other, has in others if has(path)), None) if collection in whole else collection
+            if other is None:
+                inside.append(id)
+            elif collection in whole or covered(path):
                 named.append(id)
-            elif collection in whole:
-                other = next((other for other, has in others if has(path)), None)
-                (inside if other is None else named).append(id)
-                if other is not None:
-                    db.execute("update document set collection_id = ? where id = ?", (other, id))
+                db.execute("update document set collection_id = ? where id = ?", (other, id))
         if not (whole or named):
             raise UsageError(f"{short_path(pattern)} is not among your documents; `agent docs list` shows them")
         going = _sections_of(db, [*inside, *named])
@@ -491,11 +664,9 @@ def get(db: Database, id: int, owner: str) -> Section:
 
 
 def neighbours(db: Database, section: Section, count: int = 1) -> list[Section]:
-    rows = db.rows(
-        f"{_SECTION} where s.document_id = ? and s.position between ? and ? order by s.position",
-        (section.document, section.position - count, section.position + count),
-    )
-    return [Section(*row) for row in rows]
+    sql = f"{_SECTION} where s.document_id = ? and s.position between ? and ? order by s.position"
+    ends = section.position - count, section.position + count
+    return [Section(*row) for row in db.rows(sql, (section.document, *ends))]
 
 
 def listing(db: Database, owner: str) -> list[dict[str, Any]]:

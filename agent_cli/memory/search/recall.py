@@ -61,6 +61,7 @@ class Hit:
     coverage: float = 0.0  # the share of the question's words that it holds
     certainty: float = -math.inf  # the log-odds that it answers the question
     empty: str = ""  # why it tells nothing: a question, small talk, an empty reply, or a repetition of another hit
+    unsupported: bool = False  # a reply that rests on nothing kept
     period: str = ""  # of a summary, as in 2026-W47
     author: str = ""  # who said it, where that is not the person or the assistant
     role: str = ""  # of a message: user, or assistant
@@ -319,7 +320,7 @@ def _to_hit(db: Database, scored: Scored, said: Mapping[str, Any]) -> Hit:
     elif row.kind == index.FILES:
         sql = "select path, line, page from section s join document d on d.id = s.document_id where s.id = ?"
         path, line, page = db.row(sql, (row.row,)) or ("", 0, None)
-    values = {name: getattr(row, name) for name in ("session", "at", "text", "empty", "role")}
+    values = {name: getattr(row, name) for name in ("session", "at", "text", "empty", "unsupported", "role")}
     values |= {name: getattr(scored, name) for name in ("score", "legs", "coverage", "certainty")}
     values |= {"author": "" if row.with_assistant else row.author, "period": period, "path": path, "line": line}
     values["label"] = scope.file_location(path, line, page) if path else _label(row, period)

@@ -13,7 +13,7 @@ from agent_cli.app.app import App
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.dates import due_times, moments
-from agent_cli.memory.documents import document_sync, documents
+from agent_cli.memory.documents import documents
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.scope import short_path
 from agent_cli.messages import Receipt
@@ -118,7 +118,7 @@ def docs(conversation: Conversation, argument: str) -> Work | str:
 
 def _sync(app: App, only: list[str] | None) -> Work:
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-        tally = document_sync.SyncResult()
+        tally = documents.SyncResult()
         with closing(app.db.another_connection()) as db:
             for what, done, total in upkeep.sync_documents(app, db, tally, only):
                 cancel.check()

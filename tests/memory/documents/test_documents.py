@@ -9,8 +9,8 @@ import pytest
 from agent_cli import kinds
 from agent_cli.errors import UsageError
 from agent_cli.llm import embedded
-from agent_cli.memory.documents import document_sync, documents
-from agent_cli.memory.documents.document_sync import SyncResult
+from agent_cli.memory.documents import documents
+from agent_cli.memory.documents.documents import SyncResult
 from agent_cli.memory.search import index, vectors
 from agent_cli.store import jobs
 from tests.conftest import HERE, NOON, empty, noon
@@ -26,7 +26,7 @@ def folder(tmp_path):
 
 def sync(db, only=None):
     tally = SyncResult()
-    for _ in document_sync.sync(db, "person", noon, tally, only):
+    for _ in documents.sync(db, "person", noon, tally, only):
         pass
     return tally
 
@@ -303,13 +303,13 @@ def test_what_is_said_is_indexed_before_files(db, session, folder):
 
 
 def test_a_collection_is_looked_at_again_by_a_job_when_some_minutes_have_passed(db, folder):
-    document_sync.queue(db, NOON)
-    assert not jobs.is_pending(db, document_sync.JOB)
+    documents.queue(db, NOON)
+    assert not jobs.is_pending(db, documents.JOB)
     add(db, folder)
-    document_sync.queue(db, NOON + document_sync.EVERY)
-    assert not jobs.is_pending(db, document_sync.JOB)
-    document_sync.queue(db, NOON + 2 * document_sync.EVERY)
-    assert jobs.is_pending(db, document_sync.JOB, "all")
+    documents.queue(db, NOON + documents.EVERY)
+    assert not jobs.is_pending(db, documents.JOB)
+    documents.queue(db, NOON + 2 * documents.EVERY)
+    assert jobs.is_pending(db, documents.JOB, "all")
 
 
 def test_files_change_nothing_of_what_else_is_found(db, session, folder):

@@ -6,7 +6,7 @@ import pytest
 
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, sessions
-from agent_cli.memory.documents import document_sync, documents
+from agent_cli.memory.documents import documents
 from agent_cli.memory.forgetting import erasure_receipt, forget, selection
 from agent_cli.memory.planner import notes, schedules, tasks
 from agent_cli.memory.search import recall_log, word_tables
@@ -33,8 +33,8 @@ def add(db, path):
 def read_again(db, place):
     """What is counted when a file or folder is added once more."""
     documents.add(db, HERE, str(place), noon)
-    tally = document_sync.SyncResult()
-    assert list(document_sync.sync(db, "person", noon, tally, [str(place)]))
+    tally = documents.SyncResult()
+    assert list(documents.sync(db, "person", noon, tally, [str(place)]))
     return tally
 
 

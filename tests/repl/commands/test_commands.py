@@ -9,7 +9,7 @@ import typer
 from agent_cli.cli import usage
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.conversations import log, sessions
-from agent_cli.memory.documents import document_sync, documents
+from agent_cli.memory.documents import documents
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import notes, tasks
 from agent_cli.messages import Message
@@ -331,7 +331,7 @@ def test_forgetting_names_tasks_and_sections_and_says_that_the_file_stays(conver
     file.write_text("The vault is deep.\n")
     tasks.add(app.db, app.scope, "open the vault", None, app.time)
     documents.add(app.db, app.scope, str(file), app.time)
-    assert list(document_sync.sync(app.db, app.scope.owner, app.time, document_sync.SyncResult()))
+    assert list(documents.sync(app.db, app.scope.owner, app.time, documents.SyncResult()))
     asked = run(conversation, "/forget t1 d1")
     assert asked.text.splitlines()[2] == "to be erased: 1 task, 1 section of a file"
     told = asked.answer("yes").splitlines()
