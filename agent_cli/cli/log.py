@@ -1,13 +1,10 @@
 """`agent log`, `agent stats` and `agent jobs`: what has happened, what the answers took, and the background work."""
 
 import re
-import select
-import sys
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from datetime import datetime, timedelta
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 from agent_cli import clock, text
 from agent_cli.app.app import App
@@ -16,40 +13,14 @@ from agent_cli.cli.invocation import AsJson, Invocation, Limit, flag, group, nou
 from agent_cli.errors import UsageError
 from agent_cli.memory.reports import records
 from agent_cli.store import events, ids, jobs
-from agent_cli.values import frozen
 
 app = group()
 
-_DEFAULT_LIMIT = 50  # rows, without --since, --after and --limit
+_DEFAULT_LIMIT = 50  # rows, without --since and --limit
 _ALL = 1 << 60
-_PAGE = 1000
-_PAUSE = 0.3  # seconds between checks for new rows
 _AGE = re.compile(r"(\d{1,6}) ?(min|h|d|w)")
 _UNITS = {"min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _ARGUMENTS_WIDTH = 100  # characters shown
-_STOPPED, _OUTPUT_CLOSED = 130, 141  # exit codes
-
-LogRow = dict[str, Any]
-
-
-@frozen
-class _Log:
-    """One of the two logs. `read(after, limit)`: the first rows after a number; without a number the newest ones."""
-
-    kind: str  # of the handles by whose numbers rows are ordered
-    read: Callable[[int | None, int], list[LogRow]]
-    handle: Callable[[LogRow], str]
-    format: Callable[[LogRow], str]
-    latest: Callable[[], int]
-
-    def number(self, row: LogRow) -> int:
-        return ids.number(self.kind, self.handle(row))
-
-    def rows_after(self, last: int) -> Iterator[LogRow]:
-        """All of them, read page by page so that a long log fits in memory."""
-        while rows := self.read(last, _PAGE):
-            yield from rows
-            last = max(map(self.number, rows))
 
 
 @app.command()
@@ -57,97 +28,42 @@ def log(
     invocation: Invocation,
     kind: list[str] | None = option("--kind", "Only kinds that begin so, as in call; may be given again."),
     since: str | None = option("--since", "A day or a time, or how long ago: 30min, 2h, 3d, 1w."),
-    after: str | None = option("--after", "Only what came after this one, as in e120."),
     limit: int | None = option("--limit", "Show at most this many.", min=1),
     calls: bool = flag("--calls", "What the tools were asked to do, and what came of it."),
-    follow: bool = flag("--follow", "Keep printing what is new, until Ctrl-C."),
     as_json: bool = flag("--json", "One JSON object on each line."),
 ) -> None:
     """Show what has happened, newest last: what was allowed, written, decided, forgotten."""
     if calls and kind:
         raise UsageError("--kind is about events, and --calls shows none: leave one of them out")
     app_: App = invocation.app()
-    source = _log(app_, calls, kind or [], begins := _since(since, app_.time()) if since else None)
-    number = ids.number(source.kind, after) if after else None
-    first = number  # the number before the first row that may be shown
-    if begins and not calls:
-        first = max(events.last_before(app_.db, begins), number or 0)
-    last = first
-    if limit or first is None:
-        rows = iter(source.read(number, limit or (_ALL if since and calls else _DEFAULT_LIMIT)))
-    else:
-        rows = source.rows_after(first)
-    for row in rows:
-        _print(source, row, as_json=as_json)
-        last = max(last or 0, source.number(row))
-    if last == first and not follow:
-        known = events.kinds(app_.db)
-        for each in kind or ():
-            if known and not any(name.startswith(each) for name in known):
-                invocation.note(f"there is no event of a kind that begins with {each!r}; there are {', '.join(known)}")
-        if not as_json:
-            limited = kind or since or after or calls
-            output.note_empty("there are no such events" if limited else "there are no events")
-    if follow:
-        _follow(app_, source, source.latest() if last is None else last, as_json=as_json)
-
-
-def _log(app_: App, calls: bool, kinds: list[str], since: datetime | None) -> _Log:
-    db = app_.db
+    begins = _since(since, app_.time()) if since else None
+    limit = limit or (_ALL if since else _DEFAULT_LIMIT)
     if calls:
-        return _Log(
-            "message",
-            lambda after, most: records.tool_calls(db, app_.scope.owner, most, since, after),
-            lambda row: row["result"] or row["asked_in"],
-            _call_line,
-            lambda: records.newest_message(db),
-        )
-    return _Log(
-        "event",
-        lambda after, most: events.listing(db, most, kinds, since, after),
-        lambda row: row["id"],
-        events.format_line,
-        lambda: events.latest_number(db),
-    )
-
-
-def _follow(app_: App, source: _Log, last: int, *, as_json: bool) -> NoReturn:
-    """Print new rows, of this and other processes, until the output is closed or Ctrl-C."""
-    reader = select.poll()
-    reader.register(sys.stdout, 0)  # reports only that the reader has gone
-    seen = None
-    try:
-        while True:
-            sys.stdout.flush()
-            if seen != (seen := app_.db.change_counter()):
-                for row in source.rows_after(last):
-                    _print(source, row, as_json=as_json)
-                    last = max(last, source.number(row))
-                continue
-            if any(state & (select.POLLERR | select.POLLHUP) for _, state in reader.poll(0)):
-                sys.exit(_OUTPUT_CLOSED)
-            time.sleep(_PAUSE)
-    except KeyboardInterrupt:
-        sys.exit(_STOPPED)
-
-
-def _print(source: _Log, row: LogRow, *, as_json: bool) -> None:
-    if not as_json:
-        output.say(source.format(row))
+        rows = records.tool_calls(app_.db, app_.scope.owner, limit, begins)
+    else:
+        rows = events.listing(app_.db, limit, kind or [], begins)
+    for row in rows:
+        session = ids.handle("session", row["session"]) if row["session"] else ""
+        if as_json:
+            shown = {name: value for name, value in row.items() if name != "utc_offset"}
+            output.put_json_line({**shown, "session": session or None})
+        else:
+            output.say(_call_line(row, session) if calls else events.format_line(row))
+    if rows:
         return
-    shown = {name: value for name, value in row.items() if name != "utc_offset"}
-    output.put_json_line({**shown, "session": _session(row) or None})
+    known = events.kinds(app_.db)
+    for each in kind or ():
+        if known and not any(name.startswith(each) for name in known):
+            invocation.note(f"there is no event of a kind that begins with {each!r}; there are {', '.join(known)}")
+    if not as_json:
+        output.note_empty("there are no such events" if kind or since or calls else "there are no events")
 
 
-def _call_line(row: LogRow) -> str:
+def _call_line(row: dict[str, Any], session: str) -> str:
     arguments = "" if row["arguments"] == "{}" else text.one_line(row["arguments"], _ARGUMENTS_WIDTH)
     when = f"{clock.local(row['at'], row['utc_offset']):%Y-%m-%d %H:%M:%S}"
-    head = f"{row['result'] or '-':>7}  {when}  {_session(row):<6} {row['tool']:<14} {row['outcome']:<9} "
+    head = f"{row['result'] or '-':>7}  {when}  {session:<6} {row['tool']:<14} {row['outcome']:<9} "
     return f"{head}{arguments}".rstrip()
-
-
-def _session(row: LogRow) -> str:
-    return ids.handle("session", row["session"]) if row["session"] else ""
 
 
 def _since(typed: str, now: datetime) -> datetime | None:

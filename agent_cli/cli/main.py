@@ -217,7 +217,7 @@ def start(
     asks_which = resume is not None and not resume.strip()
     at_terminal = context.invoked_subcommand is None and sys.stdin.isatty() and sys.stdout.isatty()
     if asks_which and not at_terminal:
-        raise _missing_session(invocation)
+        raise UsageError("-r needs a session: its handle or words in it; `agent sessions list` shows the latest")
     context.obj = invocation
     if context.invoked_subcommand is not None:
         return
@@ -231,17 +231,6 @@ def start(
         invocation.resume_chosen()
     else:
         invocation.converse(invocation.chosen_session())
-
-
-def _missing_session(invocation: Invocation) -> UsageError:
-    """The error for -r without a session; it lists the latest ones."""
-    from agent_cli.memory.conversations import sessions  # opens the file, which is rarely needed here
-
-    rows = sessions.listing(invocation.app().db, invocation.app().scope.owner, 5)
-    if not rows:
-        return UsageError("there is no session to resume yet; start one without -r")
-    lines = "\n".join(f"  {row['id']}  {row['title']}" for row in rows)
-    return UsageError(f"-r needs a session; name one by its handle:\n{lines}")
 
 
 def main() -> None:

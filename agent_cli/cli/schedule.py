@@ -4,8 +4,8 @@ Each due run is made once, even when several processes do it. It stays due until
 is stopped or killed is made up. A note is written in the transaction that marks the run as done, so never twice; a
 command may get an answer twice, when the process was killed in between.
 
-`install` sets up a timer of systemd, an agent of launchd or a line for cron, each of the person's own account. All of
-it is shown before it is written, and `uninstall` removes the same.
+`install` sets up a timer of systemd or a line for cron, of the person's own account. All of it is shown before it is
+written, and `uninstall` removes the same.
 """
 
 import json
@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -41,7 +41,6 @@ from agent_cli.messages import Failure, Part
 from agent_cli.repl import reminders
 from agent_cli.store import ids
 from agent_cli.tools import memory_tools
-from agent_cli.values import frozen
 
 _HELP = """Run prompts and skills by the clock.
 
@@ -504,7 +503,7 @@ def _stopping_in_order() -> Iterator[Cancel]:
         raise
 
 
-Scheduler = Literal["systemd", "launchd", "crontab"]
+Scheduler = Literal["systemd", "crontab"]
 
 _NAME = "agent-cli-schedules"
 _MARK = "# agent-cli schedules"  # ends our line in the crontab, so that it is found again
@@ -533,25 +532,6 @@ Nice=10
 """  # KillMode: a background process for queued jobs is not killed
 
 
-@frozen
-class _Installation:
-    """The files or the crontab to write, and the commands that enable them."""
-
-    scheduler: Scheduler
-    files: Mapping[Path, str]
-    commands: Sequence[Sequence[str]]
-    crontab: str | None = None  # its whole new text; None: it is not touched
-    hint: str = ""
-
-    def described(self) -> list[str]:
-        lines = []
-        for path, words in self.files.items():
-            lines += [f"{path}:", *(f"  {line}" for line in words.splitlines())]
-        if self.crontab is not None:
-            lines += ["crontab:", *(f"  {line}" for line in self.crontab.splitlines() if line.endswith(_MARK))]
-        return lines + [f"run: {shlex.join(command)}" for command in self.commands]
-
-
 @app.command(cls=Decision)
 def install(
     app_: App,
@@ -559,29 +539,40 @@ def install(
     print_: bool = flag("--print", "Print what would be written, and write nothing."),
     yes: Yes = False,
 ) -> None:
-    """Have the machine run schedules.
-
-    By a timer of systemd, an agent of launchd or a line for cron, whichever it has.
-    """
-    installation = _plan(app_, by or _available_scheduler(), shown=print_)
-    output.lines(installation.described())
+    """Have the machine run schedules, by a timer of systemd or a line for cron, whichever it has."""
+    by = by or _available_scheduler()
+    command = [sys.executable, "-P", "-m", "agent_cli", "--db", str(app_.path), "-q", "schedule", "run", "--due"]
+    names = {origin.removeprefix("environment ") for origin in app_.loaded.origins.values()}
+    variables = {  # in effect here, and not passed on by a timer
+        name: value
+        for name, value in sorted(os.environ.items())
+        if value and (name in _VARIABLES or (name in names and name != "AGENT_DB"))
+    }
+    if by == "systemd":
+        service, timer = _units()
+        settings = "".join(f"Environment={_quoted(f'{name}={value}')}\n" for name, value in variables.items())
+        words = " ".join(_quoted(word).replace("$", "$$") for word in command)
+        files = {service: _SERVICE.format(settings=settings, command=words), timer: _TIMER}
+        for path, words in files.items():
+            output.lines([f"{path}:", *(f"  {line}" for line in words.splitlines())])
+        output.lines(f"run: systemctl --user {each}" for each in ("daemon-reload", f"enable --now {timer.name}"))
+    else:
+        line = _crontab_line(command, variables)
+        output.lines(["crontab:", f"  {line}"])
     if print_:
         return
     if not yes:
         consent.confirm("install this?", "nothing was changed", "--print")
-    for path, words in installation.files.items():
-        try:
-            atomic_file.make_folder(path.parent)
-            atomic_file.write(path, words.encode())
-        except OSError as error:
-            raise AgentError(f"{path} cannot be written: {error.strerror}") from error
-    if installation.crontab is not None:
-        _write_crontab(installation.crontab)
-    for command in installation.commands:
-        _run(command, may_fail="bootout" in command)
-    output.say(f"installed: schedules run by {installation.scheduler} (agent schedule uninstall takes it out)")
-    if installation.hint:
-        output.note(installation.hint)
+    if by == "systemd":
+        for path, words in files.items():
+            write_file(path, words.rstrip("\n"))
+        _systemctl("daemon-reload")
+        _systemctl("enable", "--now", timer.name)
+    else:
+        _write_crontab([*_other_lines(), line])
+    output.say(f"installed: schedules run by {by} (agent schedule uninstall takes it out)")
+    if by == "systemd":
+        output.note("it runs while you are logged in; `loginctl enable-linger` lets it run when you are not")
 
 
 @app.command(cls=Decision)
@@ -591,28 +582,21 @@ def uninstall(yes: Yes = False) -> None:
     if not found:
         output.note("nothing is installed that runs schedules")
         return
-    places = {each: files[-1] for each, files in _files().items()}
-    output.lines(f"{each}: {places.get(each, 'a line of your crontab')}" for each in found)
+    output.lines(f"{each}: {_units()[-1] if each == 'systemd' else 'a line of your crontab'}" for each in found)
     if not yes:
         consent.confirm("take this out?", "nothing was changed", "--print")
-    for each in found:
-        if each == "systemd":
-            _run(["systemctl", "--user", "disable", "--now", f"{_NAME}.timer"], may_fail=True)
-        elif each == "launchd":
-            _run(["launchctl", "bootout", f"gui/{os.getuid()}/{_NAME}"], may_fail=True)
-        else:
-            _write_crontab("".join(f"{line}\n" for line in _other_lines()))
-        for file in _files().get(each, ()):
+    if "systemd" in found:
+        _systemctl("disable", "--now", _units()[-1].name, may_fail=True)
+        for file in _units():
             file.unlink(missing_ok=True)
-        if each == "systemd":
-            _run(["systemctl", "--user", "daemon-reload"], may_fail=True)
+        _systemctl("daemon-reload", may_fail=True)
+    if "crontab" in found:
+        _write_crontab(_other_lines())
     output.say("taken out: schedules run only while `agent schedule run` does")
 
 
 def _available_scheduler() -> Scheduler:
     """The scheduler that this machine has. Raises UsageError where it has none."""
-    if sys.platform == "darwin" and shutil.which("launchctl"):
-        return "launchd"
     with suppress(OSError, subprocess.SubprocessError):
         asked = ["systemctl", "--user", "show-environment"]
         if shutil.which("systemctl") and not subprocess.run(asked, capture_output=True, timeout=5).returncode:
@@ -620,49 +604,9 @@ def _available_scheduler() -> Scheduler:
     if shutil.which("crontab"):
         return "crontab"
     raise UsageError(
-        "there is no systemd for your user, no launchd and no crontab here: keep `agent schedule run` running, or have "
+        "there is no systemd for your user and no crontab here: keep `agent schedule run` running, or have "
         "something else run `agent schedule run --due`"
     )
-
-
-def _plan(app_: App, by: Scheduler, *, shown: bool) -> _Installation:
-    """What to write so that this program runs what is due in this database. `shown`: it is only printed."""
-    command = [sys.executable, "-P", "-m", "agent_cli", "--db", str(app_.path), "-q", "schedule", "run", "--due"]
-    names = {origin.removeprefix("environment ") for origin in app_.loaded.origins.values()}
-    variables = {  # in effect here, and not passed on by a timer
-        name: value
-        for name, value in sorted(os.environ.items())
-        if value and (name in _VARIABLES or (name in names and name != "AGENT_DB"))
-    }
-    match by:
-        case "systemd":
-            service, timer = _files()[by]
-            settings = "".join(f"Environment={_quoted(f'{name}={value}')}\n" for name, value in variables.items())
-            words = " ".join(_quoted(word).replace("$", "$$") for word in command)
-            return _Installation(
-                by,
-                {service: _SERVICE.format(settings=settings, command=words), timer: _TIMER},
-                [["systemctl", "--user", "daemon-reload"], ["systemctl", "--user", "enable", "--now", timer.name]],
-                hint="it runs while you are logged in; `loginctl enable-linger` lets it run when you are not",
-            )
-        case "launchd":
-            import plistlib
-
-            agent = {
-                "Label": _NAME,
-                "ProgramArguments": command,
-                "EnvironmentVariables": variables,
-                "StartInterval": 60,
-                "RunAtLoad": True,
-                "ProcessType": "Background",
-                "AbandonProcessGroup": True,
-            }
-            (file,), domain = _files()[by], f"gui/{os.getuid()}"
-            commands = [["launchctl", "bootout", f"{domain}/{_NAME}"], ["launchctl", "bootstrap", domain, str(file)]]
-            return _Installation(by, {file: plistlib.dumps(agent).decode()}, commands)
-        case "crontab":
-            # Of what is only printed other lines are not shown, and cron may be elsewhere.
-            return _Installation(by, {}, [], _crontab(command, variables, () if shown else _other_lines()))
 
 
 def _quoted(word: str) -> str:
@@ -671,25 +615,21 @@ def _quoted(word: str) -> str:
     return f'"{escaped}"'
 
 
-def _crontab(command: Sequence[str], variables: Mapping[str, str], others: Iterable[str]) -> str:
+def _crontab_line(command: Sequence[str], variables: Mapping[str, str]) -> str:
     if any("\n" in word for word in (*command, *variables.values())):
         raise UsageError("a path with a line break cannot be written to a crontab; keep the file elsewhere, with --db")
     words = [*(["env", *(f"{name}={value}" for name, value in variables.items())] if variables else []), *command]
-    line = f"* * * * * {shlex.join(words)}".replace("%", r"\%")
-    return "".join(f"{each}\n" for each in (*others, f"{line} {_MARK}"))
+    return f"* * * * * {shlex.join(words)}".replace("%", r"\%") + f" {_MARK}"
 
 
-def _files() -> dict[Scheduler, list[Path]]:
-    """The files of an installation; where one stands last."""
+def _units() -> list[Path]:
+    """The service of systemd and its timer."""
     units = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "systemd" / "user"
-    return {
-        "systemd": [units / f"{_NAME}.service", units / f"{_NAME}.timer"],
-        "launchd": [Path.home() / "Library" / "LaunchAgents" / f"{_NAME}.plist"],
-    }
+    return [units / f"{_NAME}.service", units / f"{_NAME}.timer"]
 
 
 def _installed() -> list[Scheduler]:
-    found = [each for each, files in _files().items() if files[-1].exists()]
+    found: list[Scheduler] = ["systemd"] if _units()[-1].exists() else []
     with suppress(AgentError):  # no crontab can be read, so none of our lines is in it
         if any(line.endswith(_MARK) for line in _crontab_lines()):
             found.append("crontab")
@@ -708,16 +648,17 @@ def _other_lines() -> list[str]:
     return [line for line in _crontab_lines() if not line.endswith(_MARK)]
 
 
-def _write_crontab(words: str) -> None:
-    ran = _completed(["crontab", "-"], words)
+def _write_crontab(lines: Sequence[str]) -> None:
+    ran = _completed(["crontab", "-"], "".join(f"{line}\n" for line in lines))
     if ran.returncode:
         raise AgentError(f"your crontab was not changed: {ran.stderr.strip() or 'crontab failed'}")
 
 
-def _run(command: Sequence[str], *, may_fail: bool = False) -> None:
-    ran = _completed(command)
+def _systemctl(*words: str, may_fail: bool = False) -> None:
+    ran = _completed(["systemctl", "--user", *words])
     if ran.returncode and not may_fail:
-        raise AgentError(f"`{shlex.join(command)}` failed: {ran.stderr.strip() or f'it ended with {ran.returncode}'}")
+        reason = ran.stderr.strip() or f"it ended with {ran.returncode}"
+        raise AgentError(f"`systemctl --user {' '.join(words)}` failed: {reason}")
 
 
 def _completed(command: Sequence[str], given: str = "") -> "subprocess.CompletedProcess[str]":

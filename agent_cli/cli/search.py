@@ -4,7 +4,7 @@ The indexes are derived, and can be rebuilt at any time.
 """
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,7 @@ from agent_cli.cli.invocation import (
 )
 from agent_cli.errors import UsageError
 from agent_cli.memory.search import index, recall, recall_log, vectors, word_tables
-from agent_cli.memory.search.candidates import Filter, between_days
+from agent_cli.memory.search.candidates import Filter
 from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.text import clean, one_line
 
@@ -50,8 +50,6 @@ def search(
     kind: list[SearchableKind] | None = option("--kind", "Only this kind; may be given again."),
     since: str | None = option("--since", "From this day on, as in 2026-11-20."),
     until: Until = None,
-    min_days: int | None = option("--min-days-ago", "At least this many days ago.", min=0),
-    max_days: int | None = option("--max-days-ago", "At most this many days ago.", min=0),
     author: str | None = option("--author", "Said by this person."),
     in_this_place: bool = flag("--here", "Only from this project or folder."),
     place: str | None = option("--place", "Only from this project or folder, by its name."),
@@ -70,7 +68,6 @@ def search(
         raise UsageError("--grain finds summaries: leave out --kind, or say --kind summary alone")
     now = app_.time()
     wanted = tuple(_NAMES[each.value] for each in kind or ())
-    earliest, latest = between_days(now, min_days, max_days)
     begins, ends = parse_moment(since, now), parse_moment(until, now, timedelta())
     allowed = Filter(
         app_.scope.owner,
@@ -80,8 +77,8 @@ def search(
         author=author,
         current_place=app_.scope.place,
         fact_half_life=app_.fact_half_life,
-        since=max(_given(begins, earliest), default=None),
-        until=min(_given(ends, latest), default=None),
+        since=begins.timestamp() if begins else None,
+        until=ends.timestamp() if ends else None,
     )
     if (batch is None) == (not words):
         raise UsageError("say what to find, or name a file of questions with --batch")
@@ -105,10 +102,6 @@ def search(
             output.note("perhaps: no line holds most of the question")
     if found.verdict == "nothing":
         raise Exit(1)
-
-
-def _given(typed: datetime | None, counted: float | None) -> list[float]:
-    return [each for each in (typed.timestamp() if typed else None, counted) if each is not None]
 
 
 def _print(app_: App, query: str, hits: Sequence[recall.Hit], explain: bool) -> None:

@@ -89,24 +89,21 @@ def format_line(row: Mapping[str, Any]) -> str:
     )
 
 
-def listing(
-    db: Database, limit: int, kinds: Sequence[str] = (), since: datetime | None = None, after: int | None = None
-) -> list[dict[str, Any]]:
-    """The newest events, newest last. `kinds`: prefixes of kinds. `after`: the first events after this number instead.
+def listing(db: Database, limit: int, kinds: Sequence[str] = (), since: datetime | None = None) -> list[dict[str, Any]]:
+    """The newest events, newest last. `kinds`: prefixes of kinds.
 
     They are read by number: an index on the kind would cost each writer more than it saves the few readers.
     """
-    first = max(after or 0, last_before(db, since) if since else 0)
     conditions = [f"kind >= ?{n} and kind < ?{n} || '{_HIGHEST}'" for n in range(3, 3 + len(kinds))]
     columns = ["kind", "actor", "session_id", "subject", "hash", "at", "utc_offset", "terminal", "process", "parent"]
     rows = db.rows(
         f"""select id, {", ".join(columns)} from event where id > ?1 and ({" or ".join(conditions) or "true"})
-            order by id {"desc" if after is None else "asc"} limit ?2""",
-        (first, limit, *kinds),
+            order by id desc limit ?2""",
+        (last_before(db, since) if since else 0, limit, *kinds),
     )
     names = ["session" if name == "session_id" else name for name in columns]
     found = [{"id": ids.handle("event", id), **dict(zip(names, row, strict=True))} for id, *row in rows]
-    return found[::-1] if after is None else found
+    return found[::-1]
 
 
 def subjects_since(db: Database, moment: datetime, kind: str, session: int) -> list[str]:

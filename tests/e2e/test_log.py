@@ -1,7 +1,6 @@
 """`agent log` and the person's rules, through the real process: what was asked, what was ruled, what came of it."""
 
 import json
-import signal
 
 import pytest
 
@@ -21,7 +20,6 @@ calls = [{ name = "jot", arguments = { text = "]] forged\\u001b[2J" } }, { name 
 [[reply]]
 say = "Done."
 """
-LATE = "2026-01-02T13:30:00+01:00"
 
 
 @pytest.fixture
@@ -62,20 +60,6 @@ def test_the_log_tells_what_was_ruled_and_what_the_tools_did(done):
     )
 
 
-def test_following_goes_on_with_what_other_processes_write_and_ends_quietly(done):
-    following = done.start("log", "--follow", "--after", "e8", env={"AGENT_NOW": LATE})
-    assert following.stdout.readline().split()[0] == "e9"
-    done("notes", "add", "milk", env={"AGENT_NOW": LATE})
-    assert following.stdout.readline().split() == ["e10", "2026-01-02", "13:30:00", "note", "written", "n1", "person"]
-    following.send_signal(signal.SIGINT)
-    assert following.communicate(timeout=30) == ("", "")
-    assert following.returncode == 130
-    with done.start("log", "--follow", "--json") as gone:
-        gone.stdout.readline()
-        gone.stdout.close()
-        assert (gone.wait(30), gone.stderr.read()) == (141, "")
-
-
 def test_what_cannot_be_meant_is_said(program):
     assert program("log", "--calls", "--kind", "call").err == (
         "agent: --kind is about events, and --calls shows none: leave one of them out\n"
@@ -104,9 +88,8 @@ def test_events_are_found_by_kind_time_and_number(db):
 
     assert found() == ["e1", "e2", "e3", "e4"]
     assert found(2) == ["e3", "e4"]
-    assert found(1, after=1) == ["e2"]
     assert found(kinds=["call a"]) == ["e1", "e4"]
-    assert found(kinds=["call r", "note"], after=0) == ["e2", "e3"]
+    assert found(kinds=["call r", "note"]) == ["e2", "e3"]
     assert found(since=NOON.replace(hour=2)) == ["e3", "e4"]
     assert found(since=NOON) == found(kinds=["%"]) == []
 
@@ -130,8 +113,6 @@ def test_calls_are_told_with_what_came_of_them(context):
 
     done = [("crash", "m3", "failed", "m2"), ("nothing", "m4", "failed", "m2")]
     assert told() == [*done, ("crash", None, "no result", "m6")]
-    assert told(after=0) == done
-    assert told(after=3) == done[1:]
     log.add_tool_result(context.db, context.session, HERE, message.calls[0], ToolResult("ok"), noon())
-    assert told(after=4) == [("crash", "m7", "done", "m6")]
+    assert told() == [*done, ("crash", "m7", "done", "m6")]
     assert records.tool_calls(context.db, "caller", 9) == []

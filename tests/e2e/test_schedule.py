@@ -1,7 +1,6 @@
 """`agent schedule`: added, run when it is due, made up when it was missed, and installed, in processes of their own."""
 
 import json
-import plistlib
 import shlex
 import shutil
 import signal
@@ -427,24 +426,9 @@ def test_a_timer_of_systemd_is_written_and_started(program):
 
 
 def test_nothing_is_written_without_a_yes(program, terminal):
-    command(program, "launchctl", "exit 1")
-    asked = terminal("schedule", "install", "--by", "launchd", PATH=program.env["PATH"]).wait("type yes:")
+    asked = terminal("schedule", "install", "--by", "systemd", PATH=program.env["PATH"]).wait("type yes:")
     asked.enter("no").wait("nothing was changed")
-    assert not (program.home / "Library").exists()
-
-
-def test_an_agent_of_launchd_is_written_and_loaded(program):
-    command(program, "launchctl", 'test "$1" = bootstrap')  # what is not loaded cannot be taken out
-    assert program("schedule", "install", "--yes", "--by", "launchd").code == 0
-    file = program.home / "Library" / "LaunchAgents" / "agent-cli-schedules.plist"
-    told = plistlib.loads(file.read_bytes())
-    assert (told["StartInterval"], told["ProgramArguments"][0], told["ProgramArguments"][-2:]) == (
-        60,
-        sys.executable,
-        ["run", "--due"],
-    )
-    assert program("schedule", "uninstall", "--yes").code == 0
-    assert not file.exists()
+    assert not (program.home / ".config" / "systemd").exists()
 
 
 def test_the_runner_lets_reminders_run_the_persons_command_once(program, tmp_path):

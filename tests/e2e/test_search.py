@@ -148,7 +148,6 @@ FILTERS = (
     ("--until 2025-11-02", {"m1", "m2"}),
     ("--since 2025-11-01 --until 2025-11-30", {"m1", "m2"}),
     ("--author Bob", {"m2"}),
-    ("--min-days-ago 10 --max-days-ago 40", {"m3"}),
     ("--kind fact", set()),
 )
 
@@ -163,9 +162,6 @@ def test_filters_leave_out_the_rest_and_a_limit_what_is_beyond(filled):
 def test_a_day_that_is_none_and_a_kind_that_is_none_are_refused(filled):
     assert filled("search", "cat", "--since", "soon").err == "agent: 'soon' is not a day: write it like 2026-11-20\n"
     assert filled("search", "cat", "--kind", "dream").code == 2
-    assert filled("search", "cat", "--min-days-ago", "40", "--max-days-ago", "10") == Ran(
-        2, "", "agent: nothing is at least 40 and at most 10 days ago: the least must not exceed the most\n"
-    )
     assert filled("search", "cat", "--kind", "note", "--grain", "day") == Ran(
         2, "", "agent: --grain finds summaries: leave out --kind, or say --kind summary alone\n"
     )

@@ -59,24 +59,16 @@ def token_usage(db: Database, owner: str, per: Per, limit: int) -> list[dict[str
     ]
 
 
-def tool_calls(
-    db: Database, owner: str, limit: int, since: datetime | None = None, after: int | None = None
-) -> list[dict[str, Any]]:
-    """The newest calls, newest last; with `after`, instead the first whose result came after this message.
-
-    A running call has no result. `asked_in`: the message of the model with the call.
-    """
-    ended = """and m.session_id in (select session_id from message where id > ?3 and role = 'tool')
-               and result > ?3"""
+def tool_calls(db: Database, owner: str, limit: int, since: datetime | None = None) -> list[dict[str, Any]]:
+    """The newest calls, newest last. A running one has no result; `asked_in`: the message of the model with it."""
     rows = db.rows(
-        f"""select m.id, (select min(a.id) from message a
+        """select m.id, (select min(a.id) from message a
                           where a.session_id = m.session_id and a.id > m.id and a.role = 'tool'
                                 and a.answers = c.call_id) as result,
                    c.name, c.arguments, m.session_id, m.at, m.utc_offset
             from tool_call c join message m on m.id = c.message_id
-            where m.owner = ?1 and c.uid >= ?2 and ?3 >= 0 {"" if after is None else ended}
-            order by c.id {"desc" if after is None else "asc"} limit ?4""",
-        (owner, ids.lowest(since) if since else "", after or 0, limit),
+            where m.owner = ? and c.uid >= ? order by c.id desc limit ?""",
+        (owner, ids.lowest(since) if since else "", limit),
     )
     found = [
         {
@@ -91,16 +83,12 @@ def tool_calls(
         }
         for message, result, name, arguments, session, at, offset in rows
     ]
-    return found[::-1] if after is None else found
+    return found[::-1]
 
 
 def _outcome(db: Database, result: int) -> str:
     failed, begins = db.rows("select failed, substr(text, 1, 9) from message where id = ?", (result,))[0]
     return {"refused: ": "refused", "not run: ": "not run"}.get(begins, "failed") if failed else "done"
-
-
-def newest_message(db: Database) -> int:
-    return int(db.value("select max(id) from message") or 0)
 
 
 _SUBJECTS = " ".join(
