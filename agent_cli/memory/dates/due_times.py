@@ -204,7 +204,7 @@ def _on_day(groups: Mapping[str, str], at: time | None, wall: datetime, tz: tzin
         day += timedelta(days=1)  # tonight at midnight
     due = moments.from_wall(datetime.combine(day, at or MORNING), tz)
     if due <= now and day == today:
-        if not {"day", "weekend"}.isdisjoint(groups):
+        if not {"weekday", "weekend"}.isdisjoint(groups):
             day += timedelta(days=7)
         elif "clock" not in groups and (_PART_HOURS.get(part or "", _NOON) >= _NOON or wall.hour < _NOON):
             customary = (moments.from_wall(today.replace(hour=hour), tz) for hour in (12, 15, 18, 20, 22, 23))
@@ -217,23 +217,14 @@ def _on_day(groups: Mapping[str, str], at: time | None, wall: datetime, tz: tzin
 def _named_day(groups: Mapping[str, str], today: datetime) -> datetime:
     if "past" in groups:
         raise UsageError(f"{groups['named_day']} is past: name a time in the future")
-    if "today" in groups:
-        return today
-    if "tomorrow" in groups or "after" in groups:
-        return today + timedelta(days=1 if "tomorrow" in groups else 2)
-    if "day" in groups and "week" in groups:
-        return date_phrases.weekday(date_phrases.monday(today, 1), groups["day"], 0)
-    if "day" in groups or "weekend" in groups:  # the coming one, today's included; "next" is the first after today
-        before = today if "next" in groups else today - timedelta(days=1)
-        return date_phrases.weekday(before, groups.get("day", "saturday"), 1)
-    if "next_week" in groups:
-        return date_phrases.monday(today, 1)
-    if "next_month" in groups:
-        return date_phrases.month(today, 1)
-    if "next_year" in groups:
-        return today.replace(year=today.year + 1, month=1, day=1)
     if "only" in groups:
         return _day_of_month(int(groups["only"]), today)
+    if "weekend" in groups or ("weekday" in groups and "week" not in groups):
+        # The coming one, today's included; "next" is the first after today.
+        before = today if "next" in groups else today - timedelta(days=1)
+        return date_phrases.weekday(before, groups.get("weekday", "saturday"), 1)
+    if "words" not in groups:
+        return date_phrases.relative_days(groups, today)[1]
     year = int(groups["year"]) if "year" in groups else None
     try:
         if "iso" in groups:
@@ -295,10 +286,10 @@ def _patterns() -> dict[str, Pattern]:
         rf"{dated}(?P<words>(?P<numbers>\d{{1,2}}\.\s?\d{{1,2}}\.(?:\s?\d{{4}})?|\d{{1,2}}/\d{{1,2}}(?:/\d{{4}})?))",
         rf"{dated}(?P<words>{_DATE} {_OF_MONTH}(?P<month>{month}){year}|(?P<month>{month}) {_DATE}{year})",
         rf"<DUE_ON> {the}(?P<only>\d{{1,2}})<NTH_ENDING>(?: <OF_THIS_MONTH>)?(?!\.?\d|\s*[a-zäöü]+\s+\d{{4}})",
-        r"(?P<after><DAY_AFTER_TOMORROW>)|(?P<today><TODAY>)|(?P<tomorrow><TOMORROW>)|(?P<past><PAST_TIME>)",
-        rf"{on}(?:<COMING> )?(?P<day>{day})(?: (?P<week><NEXT_WEEK>))?",
-        rf"(?:<DUE_ON> (?:<COMING> )?|<COMING> )(?P<day>{short})\.?",
-        rf"(?P<day>{short})\.?(?=,? (?:<AT_HOUR> )?(?:{points}))",
+        r"(?P<after_tomorrow><DAY_AFTER_TOMORROW>)|(?P<today><TODAY>)|(?P<tomorrow><TOMORROW>)|(?P<past><PAST_TIME>)",
+        rf"{on}(?:<COMING> )?(?P<weekday>{day})(?: <NEXT_WEEK>)?",
+        rf"(?:<DUE_ON> (?:<COMING> )?|<COMING> )(?P<weekday>{short})\.?",
+        rf"(?P<weekday>{short})\.?(?=,? (?:<AT_HOUR> )?(?:{points}))",
         r"<NEXT_PERIOD>|(?P<weekend><WEEKEND>)",
     )
     patterns = {

@@ -7,7 +7,7 @@ those that say from when or until when something is true.
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import cache
@@ -173,7 +173,7 @@ def relative(language: ModuleType) -> Pattern:
     return Pattern(rf"(?<![\w-])(?=\w)(?:{languages.spaced(any_of(rules))})(?![\w-])", re.IGNORECASE)
 
 
-def relative_days(parts: dict[str, str], today: datetime) -> tuple[str, datetime]:
+def relative_days(parts: Mapping[str, str], today: datetime) -> tuple[str, datetime]:
     """The unit of time that a relative date means, and its first day. `parts`: its groups. Raises ValueError."""
     way = next((way for name, way in _WAYS.items() if name in parts), 0)
     if "slashed" in parts:
