@@ -22,7 +22,6 @@ ADVICE_QUESTION = r"""(?:should|shall|can|could|would) (?:i|we)|(?:can|could|wou
     |(?:i['’]m|i am|we['’]re|we are) (?:looking|planning|thinking|hoping|interested)"""
 WISH = r"""\b(?:(?:i|we)(?:['’]d| would)? (?:\w+ )?prefer|prefers|my preferences?|(?:i['’]d|i would) rather
     |from now on)\b|(?:\A|[.!?]\s+)(?:please )?(?:always|never) (?!mind\b|been\b|had\b|\w+[^\We]ed\b)\w"""
-WISHING = "prefer|rather|from now on|always|never"  # one of these is in each wish
 # What always counts of a statement about the person: how to answer, what they must not or cannot have, what they like.
 _MANNER = r"(?:short|brief|concise|detailed|long|plain|simple|direct|formal|informal|honest|precise|friendly|polite)"
 _ANSWERS = r"(?:answers?|repl(?:y|ies)|responses?|explanations?)"

@@ -23,7 +23,6 @@ ADVICE_QUESTION = r"""soll(?:te|en|ten)? (?:ich|wir)|(?:kann|könnte) ich|(?:kö
     |soll) ich|womit"""
 WISH = r"""\b(?:(?:ich|wir|mir|uns)\b(?: \w+){0,4} (?:lieber|am liebsten)|bevorzugen?|ziehen?\b[^.!?]{1,60}\bvor
     |ab jetzt|ab sofort|von nun an)\b|(?:\A|[.!?]\s+)(?:\w+ )?(?:mir )?(?:bitte )?(?:immer|nie|niemals)\b"""
-WISHING = "lieber|am liebsten|bevorzug|zieh|ab jetzt|ab sofort|von nun an|immer|nie"
 _MANNER = r"(?:kurz|knapp|ausführlich|einfach|klar|direkt|förmlich|höflich|freundlich|genau|verständlich)(?:e[nrsm]?)?"
 ANSWER_WISH = rf"""\A(?:bitte|immer|stets|nie|niemals|ab jetzt|von nun an|ab sofort|künftig|in zukunft|nur|keine?
     |[\s,:])*+(?:antworten?\b|(?:schreib|sprich|rede)\b[^.!?]{{0,30}}\b(?:auf|in) [a-zäöü]|nenne? mich\b

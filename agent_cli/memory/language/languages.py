@@ -66,12 +66,6 @@ def mentions(message: str, name: str) -> bool:
 
 
 @cache
-def first_words(name: str) -> frozenset[str]:
-    """The first words of the phrases that all languages have under this name."""
-    return frozenset(phrase.split()[0] for phrase in phrases(name))
-
-
-@cache
 def phrases(name: str) -> tuple[str, ...]:
     """The phrases that all languages have under this name, the longest first."""
     found = (

@@ -44,17 +44,11 @@ _VERB = languages.pattern(r"\b(?:<VERB>|<OWN_STATEMENT>|<FINITE_VERB>)\b")
 _OFFER = languages.pattern(r"\W*\b<OFFER>\b")
 _APOLOGY = languages.pattern(r"^\W*\b<APOLOGY>\b\W*(?:\b<HOWEVER>\b)?")
 _RECALLING, _NEW_WANTED = languages.pattern(r"\b<RECALLING>"), languages.pattern(r"(?:\b|\A)<NEW_WANTED>")
-_INTRODUCTION = languages.pattern(
-    r"\A\W*+(?>(?:<PLEASE>)\b[,!]?\s+)+(?=<OWN_CLAUSE>)",
-    hint=lambda sentence: not languages.first_words("PLEASE").isdisjoint(text.words(sentence)[:1]),
-)
+_INTRODUCTION = languages.pattern(r"\A\W*+(?>(?:<PLEASE>)\b[,!]?\s+)+(?=<OWN_CLAUSE>)")
 _NAMED_CLAUSE = r"(?-i:[A-ZÄÖÜ])[\w.-]+(?: (?-i:[A-ZÄÖÜ])[\w.-]+)? <VERB>"
-_CLAUSE_MARK = languages.pattern(  # two patterns, so that a sentence with one of the two compiles no more than that
-    rf"(?<!\s)\s*+[,;–—]\s++(?:<CLAUSE_OPENING>\s++)?(?=<OWN_CLAUSE>|{_NAMED_CLAUSE})", (*",;–—",)
-)
-_CLAUSE_WORD = languages.pattern(
-    r"(?<!\s)\s++<CLAUSE_OPENING>\s++(?=<OWN_CLAUSE>)",
-    hint=lambda sentence: not languages.first_words("CLAUSE_OPENING").isdisjoint(sentence.casefold().split()),
+_CLAUSE_START = languages.pattern(
+    rf"(?<!\s)(?:\s*+[,;–—]\s++(?:<CLAUSE_OPENING>\s++)?(?=<OWN_CLAUSE>|{_NAMED_CLAUSE})"
+    r"|\s++<CLAUSE_OPENING>\s++(?=<OWN_CLAUSE>))"
 )
 _CLAIMS = {  # what a reply says was done, and how
     kind: Pattern(rf"\b(?!\W){languages.alternatives(name)}", re.IGNORECASE | re.MULTILINE)
@@ -147,8 +141,8 @@ def main_clause(clause: str) -> str:
 
 def clauses(sentence: str) -> list[str]:
     """The main clauses of a sentence, without what introduces them: each begins with the person, theirs, or a name."""
-    marked = _CLAUSE_MARK.split(_INTRODUCTION.sub("", sentence))
-    return [each.strip(" ,;") for part in marked for each in _CLAUSE_WORD.split(part) if each.strip(" ,;")]
+    found = _CLAUSE_START.split(_INTRODUCTION.sub("", sentence))
+    return [each.strip(" ,;") for each in found if each.strip(" ,;")]
 
 
 def asks(message: str) -> bool:
@@ -257,7 +251,7 @@ def asks_what_was_told(message: str) -> bool:
 
 def tells_wish(message: str) -> bool:
     """Whether a message tells what its author prefers, or wants always or never."""
-    return languages.mentions(message, "WISHING") and _WISH.search(message) is not None  # few need the slow pattern
+    return _WISH.search(message) is not None
 
 
 def preferences(message: str) -> list[str]:
