@@ -14,7 +14,6 @@ from pathlib import Path
 
 from agent_cli.app import models, upkeep
 from agent_cli.app.app import App, engine_of
-from agent_cli.config import settings_file
 from agent_cli.config.settings_file import Loaded
 from agent_cli.config.values import Config
 from agent_cli.errors import AgentError, FileRefused, StoreBusy
@@ -59,23 +58,6 @@ def findings(settings: Callable[[], Loaded], app: Callable[[], App]) -> Iterator
         yield from _missing_paths(loaded.config)
     yield from _database(app)
     yield from _shell_and_terminal()
-
-
-def for_running(app: App) -> Iterator[Finding]:
-    """The findings for a running program: first what changed in the file since the start, but for what is set for this
-    run alone."""
-    try:
-        now = settings_file.load(app.loaded.file, {}).config
-    except AgentError as error:
-        yield Finding("settings", False, f"changed since the start: {error}", _EDIT)
-    else:
-        file_or_default = str(app.loaded.file), "default"
-        from_file = [name for name, origin in app.loaded.origins.items() if origin.startswith(file_or_default)]
-        differing = [name for name in from_file if getattr(now, name) != getattr(app.config, name)]
-        if changed := ", ".join(f"{name} = {getattr(now, name)!r}" for name in differing):
-            fix = "/exit and start anew to work with them"
-            yield Finding("settings", True, f"changed since the start: {changed}", fix)
-    yield from findings(lambda: app.loaded, lambda: app)
 
 
 def format_line(found: Finding, *, at_prompt: bool = False) -> str:

@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from agent_cli.agent.policy import Approve
-from agent_cli.llm.model import Cancel
+from agent_cli.llm.model import Cancel, PriorTextWasThinking, Text, Thinking
 from agent_cli.memory.reports import records
 from agent_cli.memory.search import recall_log
 from agent_cli.messages import Message, ToolCall, ToolResult
@@ -45,19 +45,9 @@ class Progressed:
     step: str = ""
 
 
-@frozen
-class ThinkingArrived:
-    text: str
-
-
-@frozen
-class TextArrived:
-    text: str
-
-
-@frozen
-class TextWasThinking:
-    """The text since the reply began turned out to be thinking."""
+ThinkingArrived = Thinking
+TextArrived = Text
+TextWasThinking = PriorTextWasThinking
 
 
 @frozen
@@ -141,7 +131,7 @@ class Transcript:
         self._context, self._scores = context, scores
         self._replies = [""]
         self._recalled: list[JsonObject] | None = None  # None until the first event of the model
-        self.question = ""  # the handle of the person's message
+        self.question, self._message = "", 0  # the handle of the person's message, and its number
         self.streamed = ""  # the text given so far, in the objects of type delta
         self.notices: list[str] = []
         self.receipts: list[str] = []  # what was saved, in the program's words and never the model's
@@ -160,7 +150,7 @@ class Transcript:
 
     @property
     def used(self) -> list[JsonObject]:
-        recalled = recall_log.recalled_for(self._context.db, self._message) if self.question else []
+        recalled = recall_log.recalled_for(self._context.db, self._message) if self._message else []
         return [
             {"kind": each.kind, "id": each.handle, **({"score": round(each.score, 4)} if self._scores else {})}
             for each in recalled
@@ -169,12 +159,9 @@ class Transcript:
     @property
     def usage(self) -> dict[str, int]:
         """The tokens of all requests of the turn."""
-        read = records.tokens_of_turn(self._context.db, self._context.session, self._message) if self.question else None
-        return dict(zip(("tokens_in", "tokens_out"), read or (0, 0), strict=True))
-
-    @property
-    def _message(self) -> int:
-        return ids.number("message", self.question) if self.question else 0
+        db, session = self._context.db, self._context.session
+        read, wrote = records.tokens_of_turn(db, session, self._message) if self._message else (0, 0)
+        return {"tokens_in": read, "tokens_out": wrote}
 
     @property
     def _position(self) -> JsonObject:
@@ -197,7 +184,7 @@ class Transcript:
             objects.append({"type": "used", "used": self._recalled})
         match event:
             case QuestionLogged(handle):
-                self.question = handle
+                self.question, self._message = handle, ids.number("message", handle)
                 objects.append({"type": "start", "schema": 1, **self._position})
             case Noticed(text, is_receipt):
                 self.notices.append(clean(text))

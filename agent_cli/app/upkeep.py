@@ -1,6 +1,7 @@
 """Keeps the indexes of the database up to date: after a turn or an import, before a search, and after damage."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agent_cli.agent.jobs.job_context import INDEX, REPAIR
@@ -19,21 +20,19 @@ if TYPE_CHECKING:
 def prepare_search(app: App, db: Database) -> vectors.QueryEmbedder | None:
     """Update the index, and the vectors where that is quick; returns the embedder of a question. Where nothing can be
     written, or another program writes, what was indexed before is searched."""
-    if not index.catch_up(db):
-        return _as_it_is(app, db)
-    if waiting := index.count_stale(db):
-        jobs.add(db, INDEX, "all", app.time())
-        rest = "the end of a long text is" if waiting == 1 else f"the ends of {waiting} long texts are"
-        app.notice(f"{rest} not indexed yet and not found; `agent jobs run --until-idle` does it now")
-    elif not index.is_complete(db):
-        jobs.add(db, INDEX, "all", app.time())
-    try:
-        with db.patience(index.PATIENCE):
+    if index.catch_up(db):
+        if waiting := index.count_stale(db):
+            rest = "the end of a long text is" if waiting == 1 else f"the ends of {waiting} long texts are"
+            app.notice(f"{rest} not indexed yet and not found; `agent jobs run --until-idle` does it now")
+        if waiting or not index.is_complete(db):
+            jobs.add(db, INDEX, "all", app.time())
+        with suppress(StoreBusy), db.patience(index.PATIENCE):
             for _ in app.embedders.fill(db) if app.embedders.is_quick(db, few=True) else ():
                 pass
             return app.embedders.query_embedder(db)
-    except StoreBusy:
-        return _as_it_is(app, db)
+    if not db.read_only:
+        app.notice("another program keeps the database busy: what was written last may not be found yet")
+    return app.embedders.query_embedder(db, choose=False)
 
 
 def search(app: App, allowed: "Filter", limit: int) -> Callable[[str], "RecallResult"]:
@@ -48,12 +47,6 @@ def search(app: App, allowed: "Filter", limit: int) -> Callable[[str], "RecallRe
         return found
 
     return find
-
-
-def _as_it_is(app: App, db: Database) -> vectors.QueryEmbedder | None:
-    if not db.read_only:
-        app.notice("another program keeps the database busy: what was written last may not be found yet")
-    return app.embedders.query_embedder(db, choose=False)
 
 
 def index_all(app: App, db: Database) -> None:

@@ -114,7 +114,8 @@ def doctor(conversation: Conversation, argument: str) -> Work:
 
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
         with closing(conversation.app.db.another_connection()) as db:
-            for found in checks.for_running(replace(conversation.app, db=db)):
+            app = replace(conversation.app, db=db)
+            for found in checks.findings(lambda: app.loaded, lambda: app):
                 cancel.check()
                 yield Noticed(checks.format_line(found, at_prompt=True))
 

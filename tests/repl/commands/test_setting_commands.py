@@ -145,21 +145,6 @@ def test_doctor_is_that_of_the_command_line(talk):
     told = list(run(conversation, "/doctor")(Cancel(), lambda call: True))
     assert all(isinstance(event, Noticed) for event in told)
     assert next(each.text for each in told if each.text[5:13] == "database").startswith("ok ")
-    assert [each.text for each in told if "since the start" in each.text] == []
-
-
-def test_doctor_says_what_changed_in_the_settings_since_the_start(talk, tmp_path):
-    conversation = talk(AGENT_MODEL="offline", AGENT_NUM_CTX="4096")
-    run(conversation, "/think off")
-    (tmp_path / "config.toml").write_text('num_ctx = 2048\nthink = "on"\nclose_after = 1\n')
-    told = [event.text for event in run(conversation, "/doctor")(Cancel(), lambda call: True)]
-    assert told[0] == (
-        "ok   settings   changed since the start: close_after = 1.0\n"
-        "                → /exit and start anew to work with them"
-    )
-    (tmp_path / "config.toml").write_text("num_ctx = many\n")
-    told = [event.text for event in run(conversation, "/doctor")(Cancel(), lambda call: True)]
-    assert told[0].startswith("NOT  settings   changed since the start: ")
 
 
 def test_doctor_looks_with_the_settings_of_this_run(talk):
