@@ -127,7 +127,7 @@ def use(invocation: Invocation, name: str = argument("The model that answers fro
 @models_app.command()
 def pull(invocation: Invocation, name: str = argument("As in qwen3:4b.")) -> None:
     """Fetch a model. An interrupted download continues where it stopped."""
-    from agent_cli.llm import ollama_models
+    from agent_cli.llm import ollama
 
     config = invocation.settings().config
     if config.engine != "ollama":
@@ -137,7 +137,7 @@ def pull(invocation: Invocation, name: str = argument("As in qwen3:4b.")) -> Non
     last, percent = "", 0
     with output.ProgressLine(invocation.quiet) as line:
         try:
-            for state in ollama_models.fetch(config.host, name):
+            for state in ollama.pull(config.host, name):
                 percent = state.percent or percent
                 if state.notice:
                     line.note(state.notice)
@@ -146,7 +146,7 @@ def pull(invocation: Invocation, name: str = argument("As in qwen3:4b.")) -> Non
                     last = state.coarse_line
                     invocation.note(last)
         except KeyboardInterrupt:
-            raise ollama_models.cancelled(name, percent) from None
+            raise ollama.pull_stopped(name, percent) from None
     output.say(f"{name} is here; `agent models use {name}` makes it the one that answers")
 
 

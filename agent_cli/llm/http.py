@@ -344,7 +344,7 @@ def _request(address: Address, path: str, body: Body) -> bytes:
 def _connect(address: Address, seconds: float, cancel: Cancel) -> socket.socket:
     """A connected socket. Connects on another thread, because nothing can interrupt the resolving of a name."""
     results: SimpleQueue[socket.socket | Exception] = SimpleQueue()
-    decided = threading.Lock()  # taken by what comes first, the end of connecting or that of waiting
+    over = threading.Event()  # nobody waits any more
 
     def dial() -> None:
         result: socket.socket | Exception
@@ -352,22 +352,19 @@ def _connect(address: Address, seconds: float, cancel: Cancel) -> socket.socket:
             result = _open_socket(address, seconds)
         except (OSError, ValueError, ConfigError) as error:  # ValueError: a name that cannot be encoded
             result = error
-        if decided.acquire(blocking=False):
-            results.put(result)
-        elif isinstance(result, socket.socket):
+        if over.is_set() and isinstance(result, socket.socket):
             result.close()
-
-    def give_up() -> None:
-        if decided.acquire(blocking=False):
-            results.put(TimeoutError(f"no answer within {seconds:g} s"))
+        else:
+            results.put(result)
 
     threading.Thread(target=dial, name="dial", daemon=True).start()
-    with cancel.on_cancel(give_up):
+    silent = TimeoutError(f"no answer within {seconds:g} s")
+    with cancel.on_cancel(lambda: results.put(silent)):
         try:
             result = results.get(timeout=seconds)
         except Empty:
-            give_up()
-            result = results.get()
+            result = silent
+    over.set()
     if isinstance(result, socket.socket):
         return result
     cancel.check()

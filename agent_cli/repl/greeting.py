@@ -14,7 +14,7 @@ from agent_cli.agent.policy import Approve
 from agent_cli.app import models
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, Cancelled, ModelUnavailable
-from agent_cli.llm import local, ollama_models
+from agent_cli.llm import local, ollama
 from agent_cli.llm.engine import AUTO, is_cloud, same_model
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import log, sessions
@@ -220,7 +220,7 @@ class ModelOffer:
     def _download(self, name: str, cancel: Cancel, approve: Approve) -> Iterator[Event]:
         config, step = self._app.config, ""
         try:
-            for progress in ollama_models.fetch(config.host, name, cancel):
+            for progress in ollama.pull(config.host, name, cancel):
                 if progress.notice:
                     yield Noticed(progress.notice)
                 new = progress.coarse_line if progress.coarse_line != step else ""

@@ -9,8 +9,9 @@ rule. A calendar of ten lines can mean an event every second, or every day since
 each of them; so it is read within limits, as feeds are.
 """
 
+import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
@@ -30,8 +31,8 @@ _PARSER_TIMEOUT = 15.0  # seconds
 _MAX_ENTRIES = _MAX_EVENTS = 50
 _DAYS = 7
 _MAX_SUMMARY, _MAX_TEXT = 200, 4000  # characters
-_TAG = Pattern(r"<([a-zA-Z]*+)[^<>]*+>")
-_SKIPPED_TAGS = ("script", "style")
+_TAG = Pattern(r"<[^<>]*+>")
+_HIDDEN = Pattern(r"<(script|style)\b.*?(?:</\1[^<>]*+>?|\Z)", re.IGNORECASE | re.DOTALL)
 _MAX_HTML = 500_000  # characters of HTML that are read
 _MISSING = "the libraries for {} are not installed: pip install 'agent-cli[feeds]'; tell the person"
 _MAX_REDIRECTS = 5
@@ -261,20 +262,5 @@ def _dated_line(event: Any, today: datetime, zone: str) -> tuple[datetime, str]:
 def _html_text(html: str) -> str:
     from html import unescape  # late: it has a large table
 
-    return " ".join(clean(unescape(" ".join(_visible_parts(html[:_MAX_HTML])))).split())
-
-
-def _visible_parts(html: str) -> Iterator[str]:
-    """The text outside of tags, scripts and styles, in time linear in the length."""
-    at, closing = 0, ""
-    for tag in _TAG.finditer(html):
-        if not closing:
-            yield html[at : tag.start()]
-        name = tag[1].lower()
-        if not closing and name in _SKIPPED_TAGS:
-            closing = f"</{name}"
-        elif closing and tag[0].lower().startswith(closing):
-            closing = ""
-        at = tag.end()
-    if not closing:
-        yield html[at:]
+    visible = _TAG.sub(" ", _HIDDEN.sub(" ", html[:_MAX_HTML]))
+    return " ".join(clean(unescape(visible)).split())

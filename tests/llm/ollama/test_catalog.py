@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from agent_cli.errors import Cancelled, ModelFailed, ModelMissing, ModelUnavailable
-from agent_cli.llm import ollama, ollama_models
+from agent_cli.llm import ollama
 from agent_cli.llm.model import Cancel
 from tests.llm.asking import answering, nowhere
 from tests.ollama_server.registry import Model
@@ -27,14 +27,14 @@ def server():
 
 
 def test_pulling_tells_how_far_it_is(server):
-    steps = list(ollama_models.fetch(server.host, "qwen3:4b"))
+    steps = list(ollama.pull(server.host, "qwen3:4b"))
     assert (steps[0].status, steps[-1].status) == ("pulling manifest", "success")
     assert any(0 < step.completed <= step.total for step in steps)
     assert "qwen3:4b" in [each.name for each in ollama.list_tags(server.host)]
 
 
 def test_pulling_what_the_library_lacks_is_missing(server):
-    steps = ollama_models.fetch(server.host, "nope")
+    steps = ollama.pull(server.host, "nope")
     assert next(steps).status == "pulling manifest"
     with pytest.raises(ModelMissing, match="there is no model 'nope' to fetch"):
         next(steps)
@@ -42,14 +42,14 @@ def test_pulling_what_the_library_lacks_is_missing(server):
 
 def test_cloud_model_is_never_pulled(server):
     with pytest.raises(ModelMissing):
-        list(ollama_models.fetch(server.host, "kimi-k2:cloud"))
+        list(ollama.pull(server.host, "kimi-k2:cloud"))
     assert server.requests == []
 
 
 def test_pulling_stops_at_once(server):
     server.pull_held = 1  # nothing more arrives
     cancel = Cancel()
-    steps = ollama_models.fetch(server.host, "qwen3:4b", cancel)
+    steps = ollama.pull(server.host, "qwen3:4b", cancel)
     while not next(steps).completed:
         pass
     threading.Timer(0.1, cancel).start()
@@ -59,7 +59,7 @@ def test_pulling_stops_at_once(server):
 
 def test_dropped_pull_closes_the_connection(server):
     server.pull_delay = 0.05
-    steps = ollama_models.fetch(server.host, "qwen3:4b")
+    steps = ollama.pull(server.host, "qwen3:4b")
     next(steps)
     steps.close()
     server.wait_until_idle()
@@ -68,13 +68,13 @@ def test_dropped_pull_closes_the_connection(server):
 
 def test_no_server_is_said():
     with nowhere() as host, pytest.raises(ModelUnavailable, match="start it with `ollama serve`"):
-        list(ollama_models.fetch(host, "a"))
+        list(ollama.pull(host, "a"))
 
 
 @for_each("body", [b"<html>", b"[]", b"5"])
 def test_answer_that_cannot_be_read_is_a_failure(body):
     with answering(body) as host, pytest.raises(ModelFailed):
-        list(ollama_models.fetch(host, "a"))
+        list(ollama.pull(host, "a"))
 
 
 def test_neither_key_nor_proxy_nor_a_quoted_host_gets_in_the_way(server):
@@ -85,8 +85,8 @@ def test_neither_key_nor_proxy_nor_a_quoted_host_gets_in_the_way(server):
         "ALL_PROXY": "socks5://127.0.0.1:9",
     }
     code = (
-        "import sys, os; from agent_cli.llm import ollama_models\n"
-        "last = [*ollama_models.fetch(sys.argv[1], 'qwen3:4b')][-1]\n"
+        "import sys, os; from agent_cli.llm import ollama\n"
+        "last = [*ollama.pull(sys.argv[1], 'qwen3:4b')][-1]\n"
         "print(last.status, os.environ['OLLAMA_HOST'], 'ALL_PROXY' in os.environ)"
     )
     ran = subprocess.run(
@@ -97,10 +97,7 @@ def test_neither_key_nor_proxy_nor_a_quoted_host_gets_in_the_way(server):
 
 
 def test_package_is_loaded_only_when_it_is_used():
-    code = (
-        "import sys, agent_cli.llm.ollama_models; "
-        "print([m for m in ('ollama', 'httpx', 'pydantic') if m in sys.modules])"
-    )
+    code = "import sys, agent_cli.llm.ollama; print([m for m in ('ollama', 'httpx', 'pydantic') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
 
