@@ -73,7 +73,7 @@ class Served:
 def served(app: App, limits: ServerLimits = LIMITS, *, jobs: bool = False):
     """A server that runs while the block does; then it is ended in order, and the file closed."""
     house = ServerState(app, limits, jobs=jobs)
-    with TestClient(http.guarded(house), base_url="http://localhost", raise_server_exceptions=True) as client:
+    with TestClient(http.Gate(house), base_url="http://localhost", raise_server_exceptions=True) as client:
         yield Served(app, client, house)
     app.db.close()
 
@@ -124,7 +124,7 @@ def listening(app: App, limits: ServerLimits = LIMITS, *, jobs: bool = False):
     """A server that listens on a port of this machine, on a thread; gives its address and what `served` gives."""
     house = ServerState(app, limits, jobs=jobs)
     settings = uvicorn.Config(
-        http.guarded(house),
+        http.Gate(house),
         log_config=None,
         access_log=False,
         ws="none",

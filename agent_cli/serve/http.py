@@ -17,8 +17,9 @@ import math
 import signal
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from types import FrameType
 from typing import Any, cast
@@ -32,7 +33,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from agent_cli import __version__
@@ -53,8 +54,8 @@ _HERE = ("localhost", "127.0.0.1", "::1")
 class Gate:
     """Lets a request in with `scope["state"]["caller"]`, its body read whole. `names`: hosts it is reached under."""
 
-    def __init__(self, app: ASGIApp, state: ServerState, names: Sequence[str] = (), *, allow_remote: bool = False):
-        self._app, self._state = app, state
+    def __init__(self, state: ServerState, names: Sequence[str] = (), *, allow_remote: bool = False):
+        self._app, self._state = application(state), state
         self._names, self._allow_remote = {*_HERE, *(name.lower() for name in names)}, allow_remote
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -304,10 +305,6 @@ def _fault(row: dict[str, Any]) -> str:
     return f"{where}: {sentences.get(kind, row['msg'])}"
 
 
-def guarded(state: ServerState, names: Sequence[str] = (), *, allow_remote: bool = False) -> ASGIApp:
-    return Gate(application(state), state, names, allow_remote=allow_remote)
-
-
 def serve(
     app: App,
     host: str,
@@ -321,10 +318,10 @@ def serve(
     """Serve until SIGTERM or Ctrl-C; returns the exit code. `ready` is called with the address. Raises UsageError."""
     listening = bound(host, port, allow_remote=allow_remote)
     state = ServerState(app, limits)
-    with _held_back(signal.SIGINT, signal.SIGTERM):
-        made = guarded(state, (host, *names), allow_remote=allow_remote)
+    with ThreadPoolExecutor(1) as maker:  # a signal ends this thread: in the midst of a library's work it may be lost
+        gate = maker.submit(Gate, state, (host, *names), allow_remote=allow_remote).result()
     settings = uvicorn.Config(
-        made,
+        gate,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -341,20 +338,6 @@ def serve(
     ready(f"http://{f'[{address}]' if ':' in address else address}:{number}")
     server.run([listening])
     return 143 if server.ended_by == signal.SIGTERM else 0
-
-
-@contextmanager
-def _held_back(*signals: int) -> Iterator[None]:
-    """Deliver these signals at the end: raised in the midst of a library's work, the exit may be lost."""
-    came: list[int] = []
-    before = {each: signal.signal(each, lambda number, _: came.append(number)) for each in signals}
-    try:
-        yield
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
-    for each in came:
-        signal.raise_signal(each)
 
 
 class _Server(uvicorn.Server):

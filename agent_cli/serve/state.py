@@ -315,16 +315,14 @@ class TurnQueue:
 
     def begin(self, turn: Turn, lock_key: Hashable | None) -> None:
         """Enqueue a turn. Of those with the same `lock_key` one runs at a time. Raises Refused."""
-        limit = self._limits.waiting_per_caller
         if self._closed:
             raise responses.busy("the server is stopping: ask again when it runs again")
         if self.waiting >= self._limits.waiting:
             raise responses.busy(f"{self.waiting} turns wait in line already: ask again later")
+        limit = self._limits.waiting_per_caller
         if sum(each.caller_id == turn.caller_id and not each.began for each in self._turns) >= limit:
             raise responses.busy(f"{limit} turns of yours wait in line already: ask again later")
-        lock = asyncio.Lock()
-        if lock_key is not None:
-            lock = self._lock_of(lock_key, lock)
+        lock = asyncio.Lock() if lock_key is None else self._lock_of(lock_key, asyncio.Lock())
         turn.claim = lambda key: self._lock_of(key, lock) is lock
         self._turns.add(turn)
         turn.task = asyncio.create_task(self._run_in_order(turn, lock))

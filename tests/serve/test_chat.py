@@ -100,7 +100,7 @@ def test_fault_of_the_server_is_told_as_one(tmp_path):
     with served(app) as house:
         bot = house.caller("bot")
         house.db.execute("drop table task")
-        client = TestClient(http.guarded(house.house), base_url="http://localhost", raise_server_exceptions=False)
+        client = TestClient(http.Gate(house.house), base_url="http://localhost", raise_server_exceptions=False)
         told = client.get("/tasks", headers=bot.headers)
     assert (told.status_code, told.json()["error"]["code"]) == (500, "bug")
 
