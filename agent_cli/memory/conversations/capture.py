@@ -110,7 +110,7 @@ def typed_sentences(parts: Sequence[Part]) -> list[str]:
     if len(whole) > 2 * _PASTE_EDGE:  # too long for a command
         return []
     plain = _masked(parts)
-    spans = [each for each in text.sentence_spans(plain) if _typed(parts, *each)]
+    spans = [each for each in text.sentence_spans(plain) if readings.trust(parts, *each) == "typed"]
     found = [slice(*each) for each in spans if not _find(plain, each, each, parts)]
     return [whole[at] for at in found if plain[at] == whole[at] and not whole[at].endswith("?")]
 
@@ -132,13 +132,13 @@ def _typed_requests(parts: Sequence[Part]) -> Iterator[MemoryRequest]:
 def _find(plain: str, sentence: Bounds, before: Bounds, parts: Sequence[Part]) -> tuple[RequestKind, Bounds] | None:
     """What a sentence asks for, and (start, end) of what it is about; None when it asks for nothing."""
     start, end = sentence
-    words = plain[start:end]
-    if _STANDING.match(words) and _is_wish(words) and _typed(parts, start, end):
+    words, is_typed = plain[start:end], readings.trust(parts, start, end) == "typed"
+    if _STANDING.match(words) and _is_wish(words) and is_typed:
         return "wish", sentence
     if not languages.mentions(words, "MEMORY_WORDS"):
         return None
     match = _REMEMBER.match(words)
-    if match is None and not _typed(parts, start, end):
+    if match is None and not is_typed:
         return None
     if match is None:
         if behind := _BEFOREHAND.match(words):
@@ -147,7 +147,7 @@ def _find(plain: str, sentence: Bounds, before: Bounds, parts: Sequence[Part]) -
         if forget and not _THINGS_PAST.match(words[forget.end() :]):
             return "forget", (start + forget.end(), end)
         return None
-    if not _typed(parts, start, start + match.end()) or (words.endswith("?") and not match["question"]):
+    if readings.trust(parts, start, start + match.end()) != "typed" or (words.endswith("?") and not match["question"]):
         return None
     at = start + match.end()
     rest = plain[at:end]
@@ -202,10 +202,6 @@ def _request(whole: str, kind: RequestKind, span: Bounds, parts: Sequence[Part])
     words = _POLITE_END.sub("", words).rstrip(".!") or words
     statement = statements.main_clause(words) if kind in ("statement", "forget") else words
     return MemoryRequest(statement, quote, readings.trust(parts, start, start + len(quote)), kind)
-
-
-def _typed(parts: Sequence[Part], start: int, end: int) -> bool:
-    return readings.trust(parts, start, end) == "typed"
 
 
 def _pasted_after(parts: Sequence[Part], at: int) -> Bounds | None:

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple
 from datetime import datetime
-from functools import lru_cache
 from itertools import chain, takewhile
 from typing import Any, NamedTuple
 
@@ -343,7 +342,6 @@ def _insert(db: Database, session: int, scope: Scope, now: datetime, **values: A
         return db.insert(_insertion((*_ORIGIN, *values)), (*origin, *values.values()))
 
 
-@lru_cache(100)
 def _insertion(names: tuple[str, ...], rows: int = 1) -> str:
     row = f"({', '.join('?' * len(names))})"
     return f"insert into message ({', '.join(names)}) values {', '.join([row] * rows)}"

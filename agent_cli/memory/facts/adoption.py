@@ -364,11 +364,7 @@ def _ended_by(memory: MemoryContext, statement: str, session: int | None = None)
     if ending is None:
         return []
     about_person = triples.is_about_person(statement)
-    return [
-        each
-        for each in _open_here(memory, session)
-        if _says_exactly(memory, each, ending) or (about_person and _says_in_words(memory.db, each, ending))
-    ]
+    return [each for each in _open_here(memory, session) if _is_ended(memory, each, ending, about_person)]
 
 
 def _with_target(memory: MemoryContext, claim: Claim) -> tuple[Claim, list[Fact]]:
@@ -401,22 +397,24 @@ def _as_ending(memory: MemoryContext, made: Claim, over: Sequence[Fact]) -> Clai
     return replace(made, operation="delete", target=first.id, triple=None, valid_from=since, valid_to=None)
 
 
-def _says_exactly(memory: MemoryContext, fact: Fact, ending: Ending) -> bool:
-    """Whether the triple of a fact is what is over; of "emacs instead of vim" the editor, and not a drink one likes."""
-    if ending.instead:
-        return fact.predicate in memory.single_valued and ending.over.casefold() == fact.object.casefold()
-    over = triples.parse(ending.over)
-    values = (fact.subject, fact.predicate, fact.object)
-    return over is not None and [each.casefold() for each in astuple(over)] == [each.casefold() for each in values]
+def _is_ended(memory: MemoryContext, fact: Fact, ending: Ending, about_person: bool) -> bool:
+    """Whether a fact is over by what a sentence, about the person or not, ends.
 
-
-def _says_in_words(db: Database, fact: Fact, ending: Ending) -> bool:
-    """Whether a fact about the person has all the words of what is over, in any form."""
-    if not (fact.subject == triples.PERSON or (not fact.subject and _BY_PERSON.match(fact.statement))):
+    Its triple is what is over: of "emacs instead of vim" the editor, and not a drink one likes. Or it is, as the
+    sentence, about the person, and has all the words of what is over, in any form.
+    """
+    made = Triple(fact.subject, fact.predicate, fact.object)
+    if ending.instead and fact.predicate in memory.single_valued and ending.over.casefold() == fact.object.casefold():
+        return True
+    over = None if ending.instead else triples.parse(ending.over)
+    if over and [each.casefold() for each in astuple(over)] == [each.casefold() for each in astuple(made)]:
+        return True
+    is_of_person = fact.subject == triples.PERSON or (not fact.subject and _BY_PERSON.match(fact.statement))
+    if not (about_person and is_of_person):
         return False
     words = [*terms.content_words(f"{ending.over} {ending.instead}"), *terms.content_words(fact.statement)]
-    stems = {word: " ".join(tokens) for word, tokens in zip(words, db.tokens_of(words), strict=True)}
-    return triples.covers(ending, fact.statement, Triple(fact.subject, fact.predicate, fact.object), stems)
+    stems = {word: " ".join(tokens) for word, tokens in zip(words, memory.db.tokens_of(words), strict=True)}
+    return triples.covers(ending, fact.statement, made, stems)
 
 
 def format_names(found: Iterable[Fact]) -> str:

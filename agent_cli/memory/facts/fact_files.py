@@ -116,14 +116,9 @@ def _import_claim(memory: MemoryContext, claim: Claim, accepted: bool) -> bool:
     where = """owner = ? and source = ? and message_id is ? and statement = ?
                and (message_id is not null or ?5 in ('', learned_at)) order by id desc limit 1"""
     values = (memory.scope.owner, claim.source, claim.message, claim.statement, learned)
-    for before in facts.FACTS.select(memory.db, where, values):  # what the same line became in an earlier import
-        expired = before.state == EXPIRED
-        if expired:
-            before = facts.change(memory, before, "proposed", state=PENDING, decided_at=None)
-        if accepted and before.state == PENDING:
-            adoption.accept(memory, before)
-            return True
-        return expired
+    before = next(iter(facts.FACTS.select(memory.db, where, values)), None)  # of the same line, imported earlier
+    if before and before.state != EXPIRED and not (accepted and before.state == PENDING):
+        return False
     if accepted:
         return adoption.add(memory, claim).new
     return adoption.propose(memory, claim, actor="person") is not None

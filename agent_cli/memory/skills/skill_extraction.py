@@ -178,22 +178,11 @@ def propose(
 
 
 def _amended(before: str, found: ExtractedSkill) -> str:
-    """The file with new steps and, if possible, a new description; the rest of its front matter stays."""
-    was = skills.parse(before)
-    bare = before.rstrip()
-    head, tail = bare[: len(bare) - len(was.body)], before[len(bare) :]
-    end = "\r\n" if "\r\n" in head else "\n"
-    steps = found.steps.replace("\n", end)
-    line = f"description: {json.dumps(found.description, ensure_ascii=False)}{end}"
+    """The file with a new description and new steps; the rest of its front matter stays. Raises UsageError."""
+    head = before[: before.rindex(skills.body(before))]
+    line = f"description: {json.dumps(found.description, ensure_ascii=False)}\n"
     described = re.sub(r"(?m)^description:.*\n(?:[ \t].*\n|\r*\n)*", lambda _: line, head, count=1)
-    for top in (described, head):
-        try:
-            now = skills.parse(top + steps + (tail or end))
-        except UsageError:
-            continue
-        if now.name == was.name and now.body == steps.strip():
-            return now.text
-    raise UsageError(f"the skill {was.name} cannot be changed: what was read is not valid front matter and steps")
+    return skills.parse(f"{described}{found.steps}\n").text
 
 
 def _proposed_before(db: Database, owner: str, made: str, base: Skill | None) -> bool:

@@ -75,15 +75,11 @@ def _stems(
     for word in terms.content_words(asked):
         if word not in terms.STOP_WORDS:
             weights |= dict.fromkeys(db.tokens(word), WEAK if word in _WEAK else 1.0)
-    starts = [stem[:-1] or stem for stem in weights]  # stemming changes at most the last letter
     pairs = list(dict.fromkeys(pair for run in terms.unspaced_runs(asked) for pair in terms.content_pairs(run)))
     weights |= dict.fromkeys(pairs, 1.0)
-    # Only what may contain a stem is taken apart; also what is not ASCII, since the tokenizer drops diacritics.
-    texts = {id: f"{name} {description}".lower() for id, name, description in rows}
-    worth = [row for row in rows if not texts[row[0]].isascii() or any(start in texts[row[0]] for start in starts)]
-    names, descriptions = db.tokens_of([name for _, name, _ in worth]), db.tokens_of([words for _, _, words in worth])
+    names, descriptions = db.tokens_of([name for _, name, _ in rows]), db.tokens_of([words for _, _, words in rows])
     stems, count = dict[int, tuple[set[str], set[str]]](), Counter[str]()
-    for (id, _, description), name, words in zip(worth, names, descriptions, strict=True):
+    for (id, _, description), name, words in zip(rows, names, descriptions, strict=True):
         named = weights.keys() & name
         stems[id] = named, named | (weights.keys() & words) | {pair for pair in pairs if pair in description}
         count.update(stems[id][1])
