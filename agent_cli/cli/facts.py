@@ -363,19 +363,16 @@ app.command("forget", cls=Decision)(forget.command)
 @app.command(cls=Decision)
 def edit(
     app_: App,
-    handle: str | None = argument("The fact's handle; without it: all facts as one file.", None),
+    handle: FactHandle,
     words: list[str] | None = argument("Its new words; without them in your editor.", None),
     since: str | None = option("--since", "It is true since this day, as in 2026-03-01."),
     until: str | None = option("--until", "It is true up to and including this day."),
 ) -> None:
-    """Change a fact or its dates, or all facts in your editor."""
-    if (since or until) and (handle is None or words):
+    """Change a fact or its dates."""
+    if (since or until) and words:
         raise UsageError(
             "--since and --until change the dates of one fact, as in: agent facts edit f1 --since 2026-03-01"
         )
-    if handle is None:
-        _edit_all(app_)
-        return
     fact = _find(app_, handle)
     if since or until:
         begins, ends = _span(app_, since, until)
@@ -395,21 +392,6 @@ def _edit_one(app_: App, fact: Fact, words: str) -> None:
         return
     consent.obtain(app_, f"{_short(fact)}\nto “{words.strip()}”\nchange it?", _UNCHANGED)
     output.say(f"changed {_short(adoption.edit(app_.memory, fact, words))}")
-
-
-def _edit_all(app_: App) -> None:
-    shown = facts.listing(app_.db, app_.scope.owner, -1, not_over=app_.time())
-    with edited(fact_files.render(shown), app_.config.editor) as typed:
-        changes = fact_files.read(shown, typed)
-        if not changes:
-            output.note(_UNCHANGED)
-            return
-        consent.obtain(app_, f"save {counted(len(changes), 'changed line')}?", _UNCHANGED)
-        changed, hidden, added = fact_files.apply(app_.memory, changes)
-    output.lines(f"changed {_short(fact)}" for fact in changed)
-    output.lines(f"hidden {_short(fact)}" for fact in hidden)
-    output.lines(_receipt(adopted, app_.time()) for adopted in added)
-    output.note("`agent facts undo` takes all of it back")
 
 
 @app.command()

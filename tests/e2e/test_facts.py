@@ -156,30 +156,14 @@ def test_a_fact_is_changed_in_words_and_in_the_editor(program):
     ]
 
 
-def test_all_facts_are_changed_as_one_file(program):
+def test_what_is_refused_in_the_editor_changes_nothing_and_is_kept(program):
     program("facts", "add", "I like tea")
-    program("facts", "add", "The NAS is in the cellar")
-    program.edit_with("""sed -i -e s/tea/coffee/ -e /NAS/d "$1"; echo '- Anna plays the cello' >> "$1" """)
-    assert program("facts", "edit") == Ran(
-        0,
-        "changed f1 “I like coffee”\nhidden f2 “The NAS is in the cellar”\nsaved f3 “Anna plays the cello”\n",
-        "agent: `agent facts undo` takes all of it back\n",
-    )
-    assert program("facts", "list").out == "f3  2026-01-02  Anna plays the cello\nf1  2026-01-02  I like coffee\n"
-    assert program("facts", "undo").code == 0
-    assert program("facts", "list").out == "f2  2026-01-02  The NAS is in the cellar\nf1  2026-01-02  I like tea\n"
-    program.edit_with("true")
-    assert program("facts", "edit") == Ran(0, "", "agent: nothing was changed\n")
-
-
-def test_a_broken_file_changes_nothing_and_is_kept(program):
-    program("facts", "add", "I like tea")
-    program.edit_with('sed -i s/f1:/f7:/ "$1"')
-    ran = program("facts", "edit")
+    program.edit_with("""head -c 2001 /dev/zero | tr '\\0' w > "$1" """)
+    ran = program("facts", "edit", "f1")
     assert (ran.code, ran.out) == (2, "")
     said, kept = ran.err.strip().split("; your text is kept in ")
-    assert said.endswith("f7 is not a fact of this file; a new line has no handle; nothing was changed")
-    assert "- f7: I like tea\n" in Path(kept).read_text()
+    assert said == "agent: a fact has at most 2000 characters, and this has 2001; keep it as a note"
+    assert Path(kept).read_text() == "w" * 2001
     assert program("facts", "list").out == "f1  2026-01-02  I like tea\n"
 
 
