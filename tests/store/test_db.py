@@ -231,3 +231,22 @@ def test_several_ids_are_bound_in_one_parameter(db):
     assert db.rows(sql, ([],)) == []
     with pytest.raises(TypeError):  # not a mapping as its keys
         db.rows(sql, ({1: "one"},))
+
+
+def test_the_journal_is_emptied_unless_somebody_reads_what_was_there_before(tmp_path):
+    db = Database(tmp_path / "memory.db")
+    db.prepare()
+    db.execute("create table t (x)")
+    other = db.another_connection()
+    other.script("begin; select * from t")
+    db.execute("insert into t values (1)")
+    assert db.truncate_journal(0.05) is False
+    assert (tmp_path / "memory.db-wal").stat().st_size > 0
+    other.execute("rollback")
+    assert db.truncate_journal() is True
+    assert (tmp_path / "memory.db-wal").stat().st_size == 0
+    with db.write(), pytest.raises(StoreError, match="in the middle of a transaction"):
+        db.truncate_journal()
+    other.close()
+    db.close()
+    assert Database().truncate_journal() is True

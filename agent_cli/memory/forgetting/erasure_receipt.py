@@ -1,21 +1,26 @@
 """The erasure receipt: the database files and known backups are searched byte by byte for erased text.
 
-Out of reach are freed blocks of the disk, swap and unknown copies. When something is left, the check can be repeated.
-For this only hashes of the words are stored, while something is left and the words stand in the clear there anyway;
-their key lies apart from the database (keyed_hash.py). Parts of words, freed pages of a backup and compressed indexes
-cannot be compared with a hash: for these the person names the words again.
+A deleted row can remain in a free page, in the journal or in a copy, so the files are read as they are on the disk,
+without SQLite. Out of reach are freed blocks of the disk, swap and unknown copies.
+
+When something is left, the check can be repeated. For this only hashes of the words are stored, while something is left
+and the words stand in the clear there anyway; their key lies apart from the database (keyed_hash.py). Parts of words,
+freed pages of a backup and compressed indexes cannot be compared with a hash: for these the person names the words
+again.
 """
 
 import json
+import math
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from agent_cli import clock, text
+from agent_cli import arrays, clock, text
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.memory.forgetting import forget, occurrences
 from agent_cli.memory.forgetting.forget import ErasurePlan
@@ -23,7 +28,7 @@ from agent_cli.memory.language import keywords
 from agent_cli.memory.language.keywords import NO_KEYWORDS, KeywordMatcher, Keywords, SearchTerms
 from agent_cli.memory.planner import schedules
 from agent_cli.memory.search import word_tables
-from agent_cli.store import backup, file, keyed_hash, meta, traces
+from agent_cli.store import backup, file, keyed_hash, meta
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -138,19 +143,20 @@ def write(db: Database, sought: Sought, held_up: bool) -> Receipt:
     rows = list(dict.fromkeys([*quoting, *remaining]))
     if db.path == ":memory:":
         return Receipt(0, 0, 0, rows=rows, words=sought.words, named=named)
-    database_files = traces.files(db.path)
+    database_files = files_of(db.path)
     known = [each for each in backup.known_copies(db) if Path(each) != Path(db.path)]
-    copies = traces.files("", [*known, *map(str, file.leftovers(db))])  # with the files of killed backups
+    copies = files_of("", [*known, *map(str, file.leftovers(db))])  # with the files of killed backups
+    replica = Path(db.path).with_name(f".{Path(db.path).name}-litestream")
     size = sum(path.stat().st_size for path in [*database_files, *copies])
     wanted = SearchTerms(wanted.lines, wanted.words.union(() if named_words.together else named_words.words))
     pieces = _search_terms(wanted, size)
-    forms = {form: piece for piece in pieces for form in traces.byte_forms(piece) if len(form) >= 4}
-    found = sum((Counter(traces.count(path, forms)) for path in database_files if forms), Counter[bytes]())
+    forms = {form: piece for piece in pieces for form in byte_forms(piece) if len(form) >= 4}
+    found = sum((Counter(count(path, forms)) for path in database_files if forms), Counter[bytes]())
     elsewhere = occurrences.found_in_rows(db, {forms[form] for form in found}) if found else set[str]()
     if sought.hashed:
         in_copies = {path: _in_backup(path, sought.hashed) for path in copies}
     else:
-        in_copies = {path: sum(traces.count(path, forms).values()) for path in copies if forms}
+        in_copies = {path: sum(count(path, forms).values()) for path in copies if forms}
     return Receipt(
         sum(many for form, many in found.items() if forms[form] not in elsewhere),
         len(pieces),
@@ -158,8 +164,8 @@ def write(db: Database, sought: Sought, held_up: bool) -> Receipt:
         held_up,
         {str(path): many for path, many in in_copies.items() if many},
         rows,
-        traces.free_pages(database_files[0])[1] if database_files and not held_up else 0,
-        str(traces.litestream_folder(db.path) or ""),
+        uncleared_pages(database_files[0]) if database_files and not held_up else 0,
+        str(replica) if replica.is_dir() else "",
         sought.words,
         [*named, *occurrences.names_with(db, elsewhere & wanted.words - {*named_words.words})],
     )
@@ -215,7 +221,7 @@ def _search_terms(wanted: SearchTerms, size: int) -> list[str]:
 
     A line with such a word is found by the word. The longest come first, as many as a few seconds allow.
     """
-    least = traces.distinctive_length(size)
+    least = distinctive_length(size)
     words = [word for word in wanted.words if len(word) >= least]
     single = set(words)
     lines = [
@@ -283,3 +289,114 @@ def _in_backup(path: Path, wanted: KeywordMatcher) -> int:
             )
     except StoreError as error:
         raise StoreError(f"{path} cannot be read, so it cannot be searched: delete it, or make it again") from error
+
+
+# The bytes of the files.
+
+_CHUNK = 1 << 20  # bytes; larger reads gain nothing
+
+
+def files_of(database: str, others: Iterable[str] = ()) -> list[Path]:
+    """The existing files among the database and `others` (backups), each with its journals."""
+    known = [Path(name + end) for name in (database, *others) if name for end in ("", "-wal", "-journal")]
+    return [path for path in dict.fromkeys(known) if path.is_file()]
+
+
+def byte_forms(text: str) -> frozenset[bytes]:
+    """The bytes of a text as it may be stored: in several cases, without accents (in an index), escaped in JSON."""
+    folded = text.casefold()
+    plain = "".join(each for each in unicodedata.normalize("NFKD", folded) if not unicodedata.combining(each))
+    cases = {text, folded, text.upper(), text.capitalize(), text.title()}
+    escaped = {json.dumps(each, ensure_ascii=way)[1:-1] for each in cases for way in (True, False)}
+    variants = {*cases, *escaped, plain, unicodedata.normalize("NFC", plain)}
+    return frozenset(each.encode("utf-8", "surrogatepass").lower() for each in variants if each)
+
+
+def count(path: Path, wanted: Iterable[bytes]) -> dict[bytes, int]:
+    """How often each piece of at least 4 bytes occurs in a file, ignoring the case of ASCII letters.
+
+    The file is read once for all pieces, and with NumPy walked once, by their first four bytes. Raises StoreError when
+    it cannot be read.
+    """
+    pieces = {each.lower() for each in wanted}
+    try:
+        numpy = arrays.numpy()
+    except ImportError:  # it comes with an extra
+        return _count_one_by_one(path, pieces)
+    found: dict[bytes, int] = {}
+    by_start: dict[bytes, list[bytes]] = {}
+    for piece in pieces:
+        by_start.setdefault(piece[:4], []).append(piece)
+    starts = numpy.array(sorted(int.from_bytes(each, "little") for each in by_start), dtype=numpy.uint32)
+    firsts, seconds = numpy.zeros(1 << 16, dtype=bool), numpy.zeros(1 << 16, dtype=bool)
+    firsts[starts & 0xFFFF] = seconds[starts >> 16] = True
+    overlap = max((len(piece) for pieces in by_start.values() for piece in pieces), default=1) - 1
+    for before, fresh in _windows(path, overlap) if by_start else ():
+        window = before + fresh
+        data = numpy.frombuffer(window, dtype=numpy.uint8).astype(numpy.uint16)
+        pairs = data[:-1] | data[1:] << 8
+        places = numpy.flatnonzero(firsts[pairs[:-2]] & seconds[pairs[2:]])
+        keys = pairs[places].astype(numpy.uint32) | pairs[places + 2].astype(numpy.uint32) << 16
+        for place in places[numpy.isin(keys, starts)].tolist():
+            for piece in by_start[window[place : place + 4]]:
+                if place + len(piece) > len(before) and window.startswith(piece, place):
+                    found[piece] = found.get(piece, 0) + 1
+    return found
+
+
+def _count_one_by_one(path: Path, pieces: Iterable[bytes]) -> dict[bytes, int]:
+    found: Counter[bytes] = Counter()
+    for before, fresh in _windows(path, max(map(len, pieces), default=1) - 1):
+        window = before + fresh
+        for piece in pieces:
+            place = window.find(piece, max(0, len(before) - len(piece) + 1))
+            while place >= 0:
+                found[piece] += 1
+                place = window.find(piece, place + 1)
+    return dict(found)
+
+
+def distinctive_length(size: int) -> int:
+    """The length from which a word in lower case hardly ever occurs by chance in so many bytes.
+
+    The lists in an index are nearly random bytes below 128, and two of these values match a letter, so n letters occur
+    B / 64^n times in B bytes.
+    """
+    return max(4, math.ceil(math.log(max(1, 10 * size), 64)))
+
+
+def uncleared_pages(path: Path) -> int:
+    """The number of free pages that are not cleared: with secure_delete 0.
+
+    The free list: trunk pages with the number of the next one, a count and that many numbers of further free pages
+    (https://www.sqlite.org/fileformat2.html#the_freelist). Trunk pages themselves are not examined.
+    """
+    with path.open("rb") as file:
+        head = file.read(100)
+        size = int.from_bytes(head[16:18])
+        size = 65536 if size == 1 else size
+        trunk, seen, found = int.from_bytes(head[32:36]), set[int](), 0
+        while size and trunk and trunk not in seen:
+            seen.add(trunk)
+            page = _page(file, size, trunk)
+            listed = min(int.from_bytes(page[4:8]), size // 4 - 2)
+            found += sum(any(_page(file, size, int.from_bytes(page[n : n + 4]))) for n in range(8, 8 + 4 * listed, 4))
+            trunk = int.from_bytes(page[:4])
+    return found
+
+
+def _page(file: BinaryIO, size: int, number: int) -> bytes:
+    file.seek((number - 1) * size)
+    return file.read(size)
+
+
+def _windows(path: Path, overlap: int) -> Iterator[tuple[bytes, bytes]]:
+    """(The end of the previous chunk, the next chunk), both in lower case."""
+    before = b""
+    try:
+        with path.open("rb") as file:
+            while fresh := file.read(_CHUNK).lower():
+                yield before, fresh
+                before = (before + fresh)[-overlap:] if overlap else b""
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read ({error.strerror}), so it cannot be searched") from error

@@ -40,7 +40,6 @@ class RelatedRow:
 
 @frozen
 class ErasurePlan:
-    request: ErasureRequest
     walk: Walk
     verbatim_copies: Copies
     wanted: SearchTerms  # to search for in the files
@@ -119,7 +118,7 @@ def planned(db: Database, request: ErasureRequest, wanted: Keywords | None = Non
     lines, count = selection.lines(db, walk, _SHOWN)
     blanked = [id for copy in COPIES if copy.table == "message" for id in copies.rows[copy.name]]
     return ErasurePlan(
-        *(request, walk, copies, terms, counts, lines, count - len(lines), version),
+        *(walk, copies, terms, counts, lines, count - len(lines), version),
         skills.describe_shortened(db, walk),
         tables.files(db, walk),
         keywords,
@@ -132,8 +131,8 @@ def with_related(db: Database, plan: ErasurePlan, handles: Sequence[str]) -> Era
     for are_summaries in (False, True):
         offered = {row.handle for row in plan.related}
         if left := [each for each in handles if each.startswith("y") == are_summaries and each in offered]:
-            more = selection.select_by_handle(db, plan.request.owner, left)
-            plan = planned(db, plan.request.with_(more), plan.keywords)
+            more = selection.select_by_handle(db, plan.walk.request.owner, left)
+            plan = planned(db, plan.walk.request.with_(more), plan.keywords)
     return plan
 
 
@@ -157,7 +156,7 @@ def erase(db: Database, plan: ErasurePlan, time: clock.Clock) -> None:
     if db.change_counter() != version:  # outside of the transaction: this may take seconds
         version, copies = db.change_counter(), occurrences.find_copies(db, plan.walk, plan.keywords)[0]
     with db.write():
-        walk = selection.walk(db, plan.request)
+        walk = selection.walk(db, plan.walk.request)
         if walk != plan.walk:
             raise UsageError("something was added to it meanwhile: nothing was erased; look at it again")
         _refuse_unfinished(db, walk)

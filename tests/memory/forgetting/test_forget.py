@@ -65,7 +65,7 @@ def test_a_secret_in_every_table_leaves_no_trace(file, secret, tmp_path):
     assert receipt.sentence().endswith(": 0 left"), receipt
     assert (receipt.clean, receipt.traces, receipt.held_up, receipt.free_pages_not_empty) == (True, 0, False, 0)
     assert traces(file.path, secret) == 0
-    held = b"".join(path.read_bytes() for path in erasure_receipt.traces.files(file.path))
+    held = b"".join(path.read_bytes() for path in erasure_receipt.files_of(file.path))
     assert [held.count(piece) for piece in vectors] == [0] * len(vectors)
     assert handles(file, secret) == []
     assert file.rows("pragma foreign_key_check") == file.rows("select * from recollection") == []

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from agent_cli.errors import StoreError
-from agent_cli.store import traces
+from agent_cli.memory.forgetting import erasure_receipt
 from agent_cli.store.db import Database
 from tests.tables import for_each
 
@@ -19,35 +19,35 @@ def file_of(tmp_path, content):
 @pytest.mark.parametrize("at", [0, 1, (1 << 20) - 12, (1 << 20) - 1, 1 << 20, (2 << 20) - 3, 2 << 20])
 def test_a_piece_is_found_wherever_it_lies(tmp_path, at):
     path = file_of(tmp_path, b"." * at + b"SwordFish" + b"." * (3 << 20))
-    assert traces.count(path, [b"swordfish", b"herring", b"fish"]) == {b"swordfish": 1, b"fish": 1}
+    assert erasure_receipt.count(path, [b"swordfish", b"herring", b"fish"]) == {b"swordfish": 1, b"fish": 1}
 
 
 def test_pieces_are_counted_once_each_in_any_case(tmp_path):
     path = file_of(tmp_path, b"Fish fish FISH fis" + b"h" * (1 << 20))
-    assert traces.count(path, [b"fish"]) == {b"fish": 4}
-    assert traces.count(path, [b"fish", b"fish fi", b"fish f"]) == {b"fish": 4, b"fish fi": 3, b"fish f": 3}
-    assert traces.count(file_of(tmp_path, b""), [b"fish"]) == {}
+    assert erasure_receipt.count(path, [b"fish"]) == {b"fish": 4}
+    assert erasure_receipt.count(path, [b"fish", b"fish fi", b"fish f"]) == {b"fish": 4, b"fish fi": 3, b"fish f": 3}
+    assert erasure_receipt.count(file_of(tmp_path, b""), [b"fish"]) == {}
 
 
 @pytest.mark.parametrize("stored", ["Ärger", "ärger", "ÄRGER", "arger", json.dumps("Ärger"), json.dumps("ärger")])
 def test_a_word_is_found_in_every_form_it_may_be_stored_in(tmp_path, stored):
     path = file_of(tmp_path, b"\x00\x81" + stored.encode() + b"\xff")
-    assert sum(traces.count(path, traces.byte_forms("ärger")).values()) >= 1
+    assert sum(erasure_receipt.count(path, erasure_receipt.byte_forms("ärger")).values()) >= 1
 
 
 def test_the_journal_that_a_copy_was_kept_aside_with_is_read_too(tmp_path):
     path, copy = file_of(tmp_path, b"."), tmp_path / "copy"
     for each in (copy, tmp_path / "copy-wal"):
         each.write_bytes(b"fish")
-    assert traces.files("", [str(copy)]) == [copy, tmp_path / "copy-wal"]
-    assert traces.files(str(path), [str(tmp_path / "gone")]) == [path]
+    assert erasure_receipt.files_of("", [str(copy)]) == [copy, tmp_path / "copy-wal"]
+    assert erasure_receipt.files_of(str(path), [str(tmp_path / "gone")]) == [path]
     with pytest.raises(StoreError, match=r"cannot be read .*, so it cannot be searched"):
-        traces.count(tmp_path, [b"fish"])
+        erasure_receipt.count(tmp_path, [b"fish"])
 
 
 @for_each(("size", "letters"), [(0, 4), (100_000, 4), (10_000_000, 5), (6_000_000_000, 6)])
 def test_the_larger_a_file_the_longer_a_word_must_be_to_tell_something(size, letters):
-    assert traces.distinctive_length(size) == letters
+    assert erasure_receipt.distinctive_length(size) == letters
 
 
 def test_free_pages_that_hold_something_are_counted(tmp_path):
@@ -61,24 +61,4 @@ def test_free_pages_that_hold_something_are_counted(tmp_path):
             db.execute("insert into t values (?)", (f"{number} " + "swordfish " * 3000,))
         db.execute("delete from t")
         db.close()
-        free, held = traces.free_pages(path)
-        assert (free > 100, held > 0) == (True, not secure)
-
-
-def test_the_journal_is_emptied_unless_somebody_reads_what_was_there_before(tmp_path):
-    db = Database(tmp_path / "memory.db")
-    db.prepare()
-    db.execute("create table t (x)")
-    other = db.another_connection()
-    other.script("begin; select * from t")
-    db.execute("insert into t values (1)")
-    assert db.truncate_journal(0.05) is False
-    assert (tmp_path / "memory.db-wal").stat().st_size > 0
-    other.execute("rollback")
-    assert db.truncate_journal() is True
-    assert (tmp_path / "memory.db-wal").stat().st_size == 0
-    with db.write(), pytest.raises(StoreError, match="in the middle of a transaction"):
-        db.truncate_journal()
-    other.close()
-    db.close()
-    assert Database().truncate_journal() is True
+        assert (erasure_receipt.uncleared_pages(path) > 0) == (not secure)
