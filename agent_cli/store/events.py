@@ -30,15 +30,11 @@ def append(
     session: int | None = None,
     content: str = "",
 ) -> None:
-    """Record that something of this kind happened to a subject (a handle or a tool's name).
-
-    `actor`: who did it; where another program acts on this connection, "person" is that one (`Database.person`).
-    `content` is hashed with the file's key: equal contents can be recognised, and nothing can be guessed.
-    """
+    """Record that something happened to a subject (a handle or a tool's name); of the content a keyed hash is kept."""
     now, actor = time(), db.person if actor == "person" else actor
     with db.write():
         hash = keyed_hash.digest(db, content) if content else ""
-        place = (holder.terminal_name(), os.getpid(), os.getppid())
+        place = (holder.terminal_name(os.getpid()), os.getpid(), os.getppid())
         row = (ids.new(now), kind, actor, session, subject, hash, clock.utc(now), clock.offset(now), *place)
         db.execute(
             f"insert into event ({_CHAINED}, link) values ({', '.join('?' * (len(row) + 1))})",
@@ -52,8 +48,7 @@ def actor_of(origin: Origin) -> str:
 
 
 def broken_link(db: Database) -> str:
-    """The handle of the first event that does not follow from those before it, or of the last one when later ones are
-    gone; empty when the chain holds."""
+    """The first event that does not follow from those before it, or the last one when later ones are gone; or empty."""
     link, is_chained, last = "", False, 0
     for last, stored, *row in db.each(f"select id, link, {_CHAINED} from event order by id"):
         link = _link(link, row)

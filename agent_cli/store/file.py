@@ -23,7 +23,7 @@ from agent_cli.store import db as database
 from agent_cli.store import meta, schema
 from agent_cli.store.db import Database
 
-_IN_PROGRESS = "backup in progress"
+_IN_PROGRESS = "backup in progress "  # in meta, before the path
 _NAME = re.compile(r"\..+\.(\d+)\.part(?:-journal|-wal|-shm)?")
 _OLD = 24 * 3600  # seconds; no backup takes longer, and the number of its process may be another one's by then
 
@@ -35,26 +35,28 @@ def temporary_path(path: Path) -> Path:
 @contextmanager
 def recorded(db: Database, part: Path) -> Iterator[None]:
     """Record a temporary file of a backup while it is written."""
-    _record(db, [*_recorded(db), str(part)])
+    key = _IN_PROGRESS + json.dumps(str(part))
+    meta.put(db, key, "")
     try:
         yield
     finally:
-        _record(db, [each for each in _recorded(db) if each != str(part)])
+        meta.drop(db, key)
 
 
 def leftovers(db: Database) -> list[Path]:
     """The temporary files that exist, also of processes that still run."""
     if db.in_memory:
         return []
-    recorded_files = [path for each in _recorded(db) for path in with_journals(Path(each)) if path.is_file()]
-    return [*_beside(Path(db.path)), *recorded_files]
+    parts = [Path(json.loads(each)) for each in meta.keys(db, _IN_PROGRESS)]
+    return [*_beside(Path(db.path)), *(path for part in parts for path in with_journals(part) if path.is_file())]
 
 
 def remove_leftovers(db: Database) -> None:
     """Delete those whose process has ended."""
     _remove_unused(leftovers(db))
-    if recorded_paths := _recorded(db):
-        _record(db, [each for each in recorded_paths if Path(each).exists()])
+    for each in meta.keys(db, _IN_PROGRESS):
+        if not Path(json.loads(each)).exists():
+            meta.drop(db, _IN_PROGRESS + each)
 
 
 def remove_leftovers_beside(path: Path) -> None:
@@ -69,17 +71,6 @@ def with_journals(part: Path) -> list[Path]:
 
 def _beside(path: Path) -> list[Path]:
     return [each for each in path.parent.glob(f".{glob.escape(path.name)}.*.part*") if _NAME.fullmatch(each.name)]
-
-
-def _recorded(db: Database) -> list[str]:
-    return [str(each) for each in json.loads(meta.get(db, _IN_PROGRESS) or "[]")]
-
-
-def _record(db: Database, paths: list[str]) -> None:
-    if paths:
-        meta.put(db, _IN_PROGRESS, json.dumps(paths))
-    else:
-        meta.drop(db, _IN_PROGRESS)
 
 
 def _remove_unused(paths: Iterable[Path]) -> None:
@@ -103,10 +94,8 @@ def open_file(
 ) -> Database:
     """Open the file, creating it and its folder when missing, and bring its schema up to date.
 
-    Only the owner can read the file, and a folder that is created. A file of another program or of a newer version is
-    left untouched (StoreError). WAL needs shared memory, which a network file system does not have: there a rollback
-    journal is used, and `notice` is called with a sentence. On a full or read-only disk the file is opened
-    for reading, which `notice` is told too. `key_folder`: where the key of its hashes is kept.
+    A file of another program or of a newer version is left untouched (StoreError). `notice` is told of a network file
+    system, where WAL does not work, and of a disk that is full or read-only, where the file is opened for reading.
     """
     try:
         atomic_file.touch(path)

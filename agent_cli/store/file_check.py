@@ -6,6 +6,7 @@ Of the rows SQLite's own check does not see texts that are not UTF-8, and times 
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 
@@ -35,21 +36,19 @@ class CheckResult:
 
 
 def check(db: Database) -> CheckResult:
-    """Check all pages, the schema, foreign keys, the texts of rows, and the word indexes against what they index.
-
-    What cannot even be checked is a problem too. Raises StoreBusy.
-    """
+    """Check everything; what cannot even be checked is a problem too. Raises StoreBusy."""
     canonical: list[str] = []
     derived: list[str] = []
-    parts: dict[str, Callable[[Database], Iterator[Problem]]]
-    parts = {"integrity": _integrity, "schema": _schema, "foreign keys": _foreign_keys, "rows": _rows}
-    parts["events"] = _events
+    parts: dict[str, Callable[[Database], Iterator[Problem]]] = {"integrity": _integrity, "schema": _schema}
+    parts |= {"foreign keys": _foreign_keys, "rows": _rows, "events": _events}
     if not db.read_only:
-        parts |= {f"index {name}": partial(_word_index, name) for name in _word_tables(db)}
+        with suppress(StoreError):  # told already
+            indexes = db.rows("select name from sqlite_schema where sql like '%using fts5%'")
+            parts |= {f"index {name}": partial(_word_index, name) for (name,) in indexes}
     for name, problems in parts.items():
         try:
-            for problem, is_derived in problems(db):
-                (derived if is_derived else canonical).append(text.one_line(problem, 200))
+            for problem, of_derived in problems(db):
+                (derived if of_derived else canonical).append(text.one_line(problem, 200))
         except StoreBusy:
             raise
         except StoreError as error:
@@ -128,13 +127,6 @@ def _word_index(name: str, db: Database) -> Iterator[Problem]:
             db.execute(f"insert into {name} ({name}, rank) values ('integrity-check', 1)")
     except IndexDamaged:
         yield f"the index {name} does not fit its texts", True
-
-
-def _word_tables(db: Database) -> list[str]:
-    try:
-        return [name for (name,) in db.rows("select name from sqlite_schema where sql like '%using fts5%'")]
-    except StoreError:
-        return []  # told already
 
 
 def is_derived(table: str) -> bool:

@@ -22,10 +22,7 @@ def this_process() -> str:
 
 
 def terminal() -> str:
-    """The terminal of this process: the leader of its session, mostly the shell, as `host/pid/start`.
-
-    Empty where there is no terminal, as under cron or an editor.
-    """
+    """The leader of the session at the terminal of this process, mostly the shell, as `host/pid/start`, or empty."""
     try:
         os.close(os.open("/dev/tty", os.O_RDONLY))  # also when input and output are pipes
         return _identity(os.getsid(0))
@@ -34,16 +31,12 @@ def terminal() -> str:
 
 
 @cache
-def _terminal_name(pid: int) -> str:
+def terminal_name(pid: int) -> str:
+    """The device of the terminal of this process, as in /dev/pts/3; empty where there is none."""
     for stream in range(3):
         with suppress(OSError, AttributeError):
             return os.ttyname(stream)
     return "/dev/tty" if terminal() else ""
-
-
-def terminal_name() -> str:
-    """The device of the terminal of this process, as in /dev/pts/3; empty where there is none."""
-    return _terminal_name(os.getpid())
 
 
 def is_alive(holder: str) -> bool:

@@ -35,10 +35,7 @@ class LeaseLost(Exception):
 
 
 def add(db: Database, kind: str, subject: str, now: datetime, due: datetime | None = None) -> None:
-    """Queue a job, unless one of this kind and subject is waiting already; a parked one becomes ready again.
-
-    `due`: not before this moment. A waiting job that is due later is moved forward.
-    """
+    """Queue a job, not before `due`; one that waits already is moved forward, a parked one becomes ready again."""
     with db.write():
         db.execute(
             """insert into job (uid, kind, subject, due_at, at, utc_offset) values (?, ?, ?, ?, ?, ?)
@@ -90,10 +87,7 @@ def finish(db: Database, job: Job, now: datetime) -> None:
 
 
 def release(db: Database, job: Job, due: datetime | None = None) -> None:
-    """Return the job to the queue without counting the attempt, because the person needs the model.
-
-    `due`: not before this moment.
-    """
+    """Return the job to the queue, not before `due`, without counting the attempt: the person needs the model."""
     later = {"due_at": clock.utc(due)} if due else {}
     _change(db, _CLAIMED, (job.id, job.attempts), state="ready", attempts=job.attempts - 1, **later)
 
@@ -178,22 +172,21 @@ def blank_errors(db: Database, found: Iterable[int]) -> None:
     db.execute("update job set error = '' where id in (select value from json_each(?))", (found,))
 
 
+_RUNNING = "select holder, lease_until from job where state = 'running'"
+
+
 def _may_take_over(held_by: str, lease: str, now: datetime) -> bool:
     return lease <= clock.utc(now) or not holder.is_alive(held_by)
 
 
 def any_due(db: Database, now: datetime) -> bool:
     """Whether a job is due now, or was started by a process that has died."""
-    due = "select 1 from job where state = 'ready' and due_at <= ? limit 1"
-    running = "select holder, lease_until from job where state = 'running'"
-    return bool(db.value(due, (clock.utc(now),))) or any(
-        _may_take_over(held_by, lease, now) for held_by, lease in db.rows(running)
-    )
+    due = db.value("select 1 from job where state = 'ready' and due_at <= ? limit 1", (clock.utc(now),))
+    return bool(due) or any(_may_take_over(held_by, lease, now) for held_by, lease in db.rows(_RUNNING))
 
 
 def are_running(db: Database, now: datetime) -> bool:
-    rows = db.rows("select holder, lease_until from job where state = 'running'")
-    return any(not _may_take_over(held_by, lease, now) for held_by, lease in rows)
+    return any(not _may_take_over(held_by, lease, now) for held_by, lease in db.rows(_RUNNING))
 
 
 def listing(db: Database, limit: int) -> list[dict[str, Any]]:

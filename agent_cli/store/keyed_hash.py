@@ -20,11 +20,11 @@ _LENGTH = 32  # bytes
 
 
 def digest(db: Database, text: str) -> str:
-    """The hash of a text in hexadecimal digits. The key is created with the first hash."""
     return digests(db, [text])[0]
 
 
 def digests(db: Database, texts: Iterable[str]) -> list[str]:
+    """The hashes of texts in hexadecimal digits. The key is created with the first hash."""
     if db.hash_key is None:
         with db.write():
             db.hash_key = _read(db) or _write(db)

@@ -16,10 +16,8 @@ _DAMAGED_INDEX = "damaged "
 
 @contextmanager
 def tolerate_damage(db: Database, index: str) -> Iterator[None]:
-    """Change an index, all or nothing; damage is noted, and the caller's transaction goes on.
-
-    Raises TransactionLost when SQLite has rolled back that transaction too: it can be retried, without this index.
-    """
+    """Change an index, all or nothing; damage is noted, and the caller's transaction goes on, or is lost with it
+    (TransactionLost): it can be retried, without this index."""
     in_transaction = db.in_transaction
     try:
         with db.index_access(), db.write():

@@ -68,9 +68,9 @@ def check(db: Database) -> None:
 
 
 def reconcile(db: Database, now: datetime, schema: str = SCHEMA, steps: Steps = STEPS) -> list[str]:
-    """Create what is missing and run the pending migrations, all in one transaction.
+    """Create what is missing and run the pending migrations, all in one transaction, or raise StoreError.
 
-    Returns what had gone from a file that had all of it. Raises StoreError when that cannot be made again.
+    Returns what had gone from a file that had all of it.
     """
     if is_current(db, schema, steps):
         return []
@@ -112,10 +112,7 @@ def _was_current(db: Database, schema: str) -> bool:
 
 
 def damaged_tables(db: Database) -> list[str]:
-    """The tables that have lost a column since the file had all.
-
-    Damage has hidden it in a comment, perhaps: the values of the others then stand in the wrong place.
-    """
+    """The tables that have lost a column since the file had all: the values of the others may be in the wrong place."""
     if not _was_current(db, SCHEMA):
         return []
     return [each[11:].partition(".")[0] for each in differences(db) if each.startswith("the column ")]
