@@ -22,10 +22,7 @@ def carried_place(scope: Scope, *, everywhere: bool) -> str | None:
 
 
 def place_of(folder: Path) -> str:
-    """The project of a folder: the address of its git remote, else the repository, else the folder itself.
-
-    `git@host:me/thing.git` and `https://host/me/thing` are one place. Running git would take long.
-    """
+    """The project of a folder: the address of its git remote, else the repository, else the folder itself."""
     for parent in (folder, *folder.parents):
         config = _git_config(parent / ".git")
         if config is not None:

@@ -205,8 +205,7 @@ def create(
 def restore(current: Path, path: Path, now: datetime, notice: Callable[[str], None]) -> RestoreResult:
     """Replace the database with a copy; the former database is kept under a dated name.
 
-    Raises UsageError when the copy does not exist, StoreError when it cannot be used or another process has the
-    database open; nothing is changed then.
+    Raises UsageError or StoreError, with nothing changed, also while another process has the database open.
     """
     current, path = current.resolve(), path.expanduser().absolute()
     if not path.is_file():
@@ -299,11 +298,7 @@ def _damage(copy: Database) -> str:
 
 
 def _stage(path: Path, part: Path) -> tuple[dict[str, int], set[str]]:
-    """Copy a backup to `part` and verify it there, so that the backup stays untouched.
-
-    Returns its counts of rows, and the hashes of what was erased. Raises StoreError when it is not a sound database of
-    this program.
-    """
+    """Copy a backup and verify the copy; returns its counts of rows, and the hashes of what was erased."""
     with closing(Database(path, busy_timeout=_BUSY_TIMEOUT)) as source, closing(Database(part, "delete")) as copy:
         schema.check(source)
         for _ in source.copy_into(copy):
@@ -325,10 +320,9 @@ def _migrate(part: Path, known: list[str], now: datetime, notice: Callable[[str]
 
 @contextmanager
 def _exclusive(path: Path) -> Iterator[tuple[list[str], set[str]]]:
-    """Lock the file against every other process; yields the copies it knows of and the hashes of erased rows.
+    """Lock the file, or raise StoreBusy; yields the copies it knows of and the hashes of erased rows.
 
-    Raises StoreBusy when another process has it open: leaving WAL mode needs exclusive use. A file too damaged for
-    SQLite to open has no other user either.
+    Leaving WAL mode needs exclusive use. A file too damaged for SQLite to open has no other user either.
     """
     known: list[str] = []
     erased: set[str] = set()
@@ -365,10 +359,7 @@ def _erased_hashes(db: Database) -> set[str]:
 
 @contextmanager
 def _set_aside(current: Path, former: Path) -> Iterator[None]:
-    """Link the database to a second name while its first is replaced, so that a file always has that name.
-
-    Raises StoreError, with all as it was, when that fails or the block does.
-    """
+    """Link the database to a second name while its first is replaced, so that a file always has that name."""
     wal, former_wal = (each.with_name(f"{each.name}-wal") for each in (current, former))
 
     def unlink_second_name() -> None:
@@ -448,18 +439,15 @@ def status(db: Database) -> dict[str, Any]:
 
 
 def compact(db: Database, busy_timeout: float = 2.0) -> tuple[int, int]:
-    """Rewrite the file without its free pages; returns its size in bytes before and after.
+    """Rewrite the file without its free pages; returns its size in bytes before and after. Raises StoreError.
 
     While another process reads the former state, the file keeps its size and the new pages stay in the journal.
-    `busy_timeout` (seconds) is short because nobody can write while the journal is waited for.
-
-    Raises StoreError when the disk is too full: SQLite writes a copy, and the copy again into the journal.
     """
     path = Path(db.path)
     db.truncate_journal(busy_timeout)  # so that the size before is that of all
     before = path.stat().st_size
     room = shutil.disk_usage(path.parent).free
-    if room < 2 * before:
+    if room < 2 * before:  # SQLite writes a copy, and the copy again into the journal
         raise StoreError(
             f"{path}: compacting needs {2 * before / 1e6:.0f} MB free and there are {room / 1e6:.0f}; make room first"
         )

@@ -42,10 +42,9 @@ class Pending(Generic[T]):
 
 
 class ReadWorker:
-    """Runs reads one after the other on a thread, on a connection that it opens for the first of them.
+    """Runs reads one after the other on a thread and a connection of its own: searches on two use two cores.
 
-    SQLite releases Python's lock while it searches, so that searches on two connections use two cores. An executor of
-    `concurrent.futures` would not close its connection, and takes longer to import.
+    An executor of `concurrent.futures` would not close its connection, and takes longer to import.
     """
 
     def __init__(self, open_database: "Callable[[], Database]"):
@@ -172,11 +171,7 @@ class Database:
         return partial(_prepared, partial(self._open_again, busy_timeout=self.busy_timeout), self.person)
 
     def read_in_background(self, read: Callable[["Database"], T]) -> Pending[T]:
-        """Begin a read on another thread and connection.
-
-        Where another connection would not see the same data (in memory, or inside a transaction), this connection
-        reads when the result is called for.
-        """
+        """Begin a read on another thread and connection; where that would not see the same data, read when asked."""
         if self.in_memory or self._connection.in_transaction:
             return Pending(lambda: read(self))
         if self._read_worker is None:
@@ -248,8 +243,7 @@ class Database:
     def index_access(self) -> Iterator[None]:
         """For statements on an index: damage is raised as IndexDamaged.
 
-        FTS5 and sqlite-vec report damage as SQLError with their own texts as well as CorruptError; FTS5 also runs out
-        of memory when a stored size is garbage, and sqlite-vec raises ConstraintError for an unexpected row.
+        FTS5 runs out of memory when a stored size is garbage; sqlite-vec raises ConstraintError for an unexpected row.
         """
         try:
             yield
@@ -307,10 +301,7 @@ class Database:
             self.busy_timeout = previous
 
     def truncate_journal(self, busy_timeout: float = 2.0) -> bool:
-        """Move the journal's contents into the file and empty it; False when another process prevents it.
-
-        A reader that began before the last commit prevents it. Raises StoreError inside a transaction.
-        """
+        """Move the journal's contents into the file and empty it; False when a reader of an older state prevents it."""
         if self.in_memory or self.journal != "wal":
             return True
         if self._connection.in_transaction:

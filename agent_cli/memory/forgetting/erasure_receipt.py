@@ -57,19 +57,16 @@ class Sought:
 
 @frozen
 class Receipt:
-    """What was found. `held_up`: the journal cannot be emptied because another process reads the database.
-
-    `replica`: the folder of Litestream, which copies every change and also blocks emptying the journal.
-    """
+    """What was found."""
 
     traces: int
     pieces: int  # search terms
     bytes_read: int
-    held_up: bool = False
+    held_up: bool = False  # the journal cannot be emptied because another process reads the database
     backups: Mapping[str, int] = field(default_factory=dict)  # traces by file
     rows: Sequence[str] = ()  # handles of other rows that contain an erased line or a word
     free_pages_not_empty: int = 0
-    replica: str = ""
+    replica: str = ""  # the folder of Litestream, which copies every change and also blocks emptying the journal
     words: str = ""  # the words that the rows were searched for
     named: Sequence[str] = ()  # what else has them, as in "the folder of n3"
 
@@ -172,10 +169,7 @@ def write(db: Database, sought: Sought, held_up: bool) -> Receipt:
 
 
 def erase(db: Database, plan: ErasurePlan, time: clock.Clock, drafts: Sequence[Path] = ()) -> Receipt:
-    """Delete what was planned, empty the journal and search the files. Raises AgentError.
-
-    `drafts`: temporary files of the editor.
-    """
+    """Delete what was planned, empty the journal and search the files, the editor's drafts too. Raises AgentError."""
     files = [*schedules.outputs(db), *drafts]
     forget.erase(db, plan, time)
     receipt = check(db, time, Sought(plan.wanted, plan.keywords, plan.verbatim_copies.quoting, files))
@@ -190,10 +184,7 @@ def erase(db: Database, plan: ErasurePlan, time: clock.Clock, drafts: Sequence[P
 
 
 def resume(db: Database, time: clock.Clock, words: str = "", *, finished: bool = False) -> Receipt | None:
-    """Finish an earlier erasure, `finished` a moment ago perhaps; None when none is pending.
-
-    `words`: what to search for, because it is not stored.
-    """
+    """Finish an earlier erasure, `finished` a moment ago perhaps, and search for these words; None: none is pending."""
     if not (finished or forget.is_pending(db)):
         return None
     terms = SearchTerms(frozenset(keywords.line_ends([words])), frozenset(keywords.distinctive_words([words])))
@@ -201,11 +192,8 @@ def resume(db: Database, time: clock.Clock, words: str = "", *, finished: bool =
 
 
 def check(db: Database, time: clock.Clock, sought: Sought) -> Receipt:
-    """Empty the journal and search the files; where something is left, rewrite the indexes, then the whole file.
-
-    SQLite leaves a copy of a moved row in the unused part of a page, also with secure_delete: only a new file is
-    without it.
-    """
+    """Empty the journal and search the files; where something is left, rewrite the indexes, then the whole file:
+    SQLite leaves a copy of a moved row in the unused part of a page, also with secure_delete."""
     receipt = write(db, sought, not forget.empty_journal(db, time))
     ways = (partial(word_tables.rewrite, db, "optimize"), partial(word_tables.rewrite, db, "rebuild"))
     for rewrite in (*ways, partial(backup.compact, db)):
@@ -217,10 +205,7 @@ def check(db: Database, time: clock.Clock, sought: Sought) -> Receipt:
 
 
 def _search_terms(wanted: SearchTerms, size: int) -> list[str]:
-    """The texts to search for: words too long to occur by chance, and lines without such a word.
-
-    A line with such a word is found by the word. The longest come first, as many as a few seconds allow.
-    """
+    """Words too long to occur by chance, and lines without such a word; the longest, as many as a few seconds allow."""
     least = distinctive_length(size)
     words = [word for word in wanted.words if len(word) >= least]
     single = set(words)
@@ -252,10 +237,7 @@ class HashMatcher(KeywordMatcher):
 
 
 def repeat(db: Database, time: clock.Clock, words: Iterable[str] = (), drafts: Sequence[Path] = ()) -> Receipt:
-    """Check again, for the words of the last erasure or for these. Raises UsageError when there is none.
-
-    `drafts`: temporary files of the editor.
-    """
+    """Check again, for the words of the last erasure or for these. Raises UsageError when there is none."""
     schedules.remember_outputs(db)  # forgets those that are gone
     text_files = [*schedules.outputs(db), *drafts]
     named = tuple(dict.fromkeys(each for word in words for each in keywords.plain(word).split()))
@@ -315,8 +297,7 @@ def byte_forms(text: str) -> frozenset[bytes]:
 def count(path: Path, wanted: Iterable[bytes]) -> dict[bytes, int]:
     """How often each piece of at least 4 bytes occurs in a file, ignoring the case of ASCII letters.
 
-    The file is read once for all pieces, and with NumPy walked once, by their first four bytes. Raises StoreError when
-    it cannot be read.
+    The file is read once for all pieces, and with NumPy walked once, by their first four bytes. Raises StoreError.
     """
     pieces = {each.lower() for each in wanted}
     try:

@@ -98,10 +98,7 @@ class ErasurePlan:
 
 
 def planned(db: Database, request: ErasureRequest, wanted: Keywords | None = None) -> ErasurePlan:
-    """What a request erases. Raises UsageError when that is nothing, or while one of the messages is being answered.
-
-    `wanted`: the words to look for in other rows; None: those of what the request names.
-    """
+    """What a request erases, and where its words or these stand elsewhere. Raises UsageError when that is nothing."""
     index.refresh_all(db)  # the rest of long texts may wait: only words that many rows have are counted in it
     version = db.change_counter()
     walk = selection.walk(db, request)
@@ -204,10 +201,7 @@ def _refuse_unfinished(db: Database, walk: Walk) -> None:
 
 
 def _rebuild(db: Database, walk: Walk, time: clock.Clock) -> None:
-    """Delete the jobs about erased rows, and restart those about sessions and periods that lose a part.
-
-    A running job loses its lease with that, so it cannot write what it has read.
-    """
+    """Delete the jobs about erased rows, and restart those about what loses a part: a running one loses its lease."""
     stay = {ids.handle("session", id): id for id in walk.staying("session")}
     waiting = "select kind, subject from job where state <> 'done' and subject in (select value from json_each(?))"
     restarted = db.rows(waiting, (list(stay),))

@@ -72,20 +72,16 @@ def _of_owner(db: Database, table: str, rows: Ids, owner: str) -> Ids:
 
 @frozen
 class Copies:
-    """The ids of rows that only repeat erased text, by the name of the Copy.
-
-    `quoting`: erased lines that other rows contain, and the handles of these rows.
-    """
+    """The ids of rows that only repeat erased text, by the name of the Copy."""
 
     rows: Mapping[str, Ids] = field(default_factory=dict)
-    quoting: Mapping[str, list[str]] = field(default_factory=dict)
+    quoting: Mapping[str, list[str]] = field(default_factory=dict)  # by erased line: the rows that contain it too
 
 
 def find_copies(db: Database, walk: Walk, keywords_: Keywords) -> tuple[Copies, SearchTerms]:
     """The rows that repeat erased texts or the topic, and the words and lines that no remaining row contains.
 
-    Rows of other owners stay and are not named. A line that other sections of files contain too, such as a license, is
-    kept in results of tools.
+    Rows of other owners stay. A line that other sections of files contain too is kept in results of tools.
     """
     texts, topic, owner = selection.texts(db, walk), walk.request.topic, walk.request.owner
     personal, other = [*texts.personal, *texts.files], texts.other

@@ -35,10 +35,7 @@ def in_order(first: str) -> list[Table]:
 def select_by_topic(
     db: Database, owner: str, topic: str, since: str | None = None, until: str | None = None
 ) -> ErasureRequest:
-    """The rows that contain the topic literally, and those with all its words, in any order and inflection.
-
-    `since`, `until`: UTC times as stored. Without a topic, all messages, notes, facts and tasks of that time span.
-    """
+    """The rows with all words of the topic, in any order and inflection; without a topic, all of that time span."""
     if topic:
         index.refresh_all(db, math.inf)
     first, last = (datetime.fromisoformat(moment).timestamp() if moment else None for moment in (since, until))
@@ -113,10 +110,7 @@ def walk(db: Database, request: ErasureRequest) -> Walk:
 
 
 def lines(db: Database, found: Walk, limit: int) -> tuple[list[ErasedLine], int]:
-    """(handle, day, words) of erased rows, those the person wrote first, at most `limit`; and the number of all.
-
-    A sentence that is cut out of a message is such a row too.
-    """
+    """Erased rows and sentences, those the person wrote first, at most `limit`; and the number of all."""
     day = "select id, datetime(at, utc_offset || ' minutes') from message where id {ids}"
     cut = [
         (f"m{id}.{number}", str(at)[:10], sentence)

@@ -19,11 +19,7 @@ from agent_cli.store.db import Database
 def close(
     db: Database, session: int, time: clock.Clock, *, actor: str = "person", silent_since: datetime | None = None
 ) -> None:
-    """Close a session and queue its summary; until the job has run, an extract takes its place.
-
-    A session without messages gets no summary. `silent_since`: unless another process closed it, or it has had a
-    message since then.
-    """
+    """Close a session, unless it had a message since `silent_since`, with an extract until its summary is made."""
     rounds, extract = tombstones.erasure_count(db), None
     if not summaries.of_session(db, session):  # outside of the transaction: for thousands of messages it takes a second
         extract = summaries.compose(db, session, "", summaries.EXTRACT, "")
@@ -42,10 +38,7 @@ def close(
 def close_with(
     db: Database, session: int, made: NewSummary | None, time: clock.Clock, rounds: int | None = None
 ) -> None:
-    """Close a session with the summary just made.
-
-    `rounds`: tombstones.erasure_count before it was made. If something was erased since, a job makes the summary anew.
-    """
+    """Close a session with the summary just made, or have it made anew if the count of erasures is another by now."""
     with db.write():
         if rounds is not None and tombstones.erasure_count(db) != rounds:
             close(db, session, time)
@@ -75,10 +68,7 @@ def close_abandoned(db: Database, time: clock.Clock) -> None:
 
 
 def recover(db: Database, session: int, scope: Scope, time: clock.Clock) -> str:
-    """Repair a session after a crash or an error, and restore messages whose replacement was never answered.
-
-    Returns the handle of the first restored message, or "". Only for a session that no other process has open.
-    """
+    """Repair a session that no process has open; returns the first message whose replacement was never answered."""
     log.repair(db, session, scope, time())
     unanswered = log.unanswered_replacement(db, session)
     if unanswered is None:

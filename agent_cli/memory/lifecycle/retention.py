@@ -130,10 +130,7 @@ def stored_counts(db: Database) -> dict[str, int]:
 
 
 def run(db: Database, limits: Policy, time: clock.Clock) -> Iterator[tuple[str, int]]:
-    """Delete what may be deleted, the finest level first; yields (level, rows) after each batch, a transaction.
-
-    The caller may stop after any batch; the next run continues.
-    """
+    """Delete what may be deleted, the finest level first; yields (level, rows) after each batch, a transaction."""
     now = time()
     removed = merge = False
     for level in LEVELS:

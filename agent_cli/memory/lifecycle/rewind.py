@@ -34,10 +34,7 @@ _WITHDRAWN = "withdrawn"
 def take_back(
     db: Database, session: int, owner: str, first: int, time: clock.Clock, by: int | None = None, actor: str = "person"
 ) -> list[int]:
-    """Take back a message of a session and all later ones; returns their ids.
-
-    `by`: the message that replaces them. Only for a session that no other process has open.
-    """
+    """Take back a message of a session and all later ones, which `by` replaces; returns their ids."""
     with db.write():
         said_at = db.value("select at from said where id = ? and session_id = ?", (first, session))
         if said_at is None:
@@ -95,10 +92,8 @@ def _learned_from(db: Database, owner: str, messages: Sequence[int], where: str)
 
 
 def _hide_reminders(db: Database, owner: str, messages: Sequence[int], now: datetime) -> None:
-    """Hide the tasks that the model made in these messages.
-
-    At exactly the time when they are taken back, which distinguishes them from tasks that the person has hidden.
-    """
+    """Hide the tasks that the model made, at exactly the time when their messages are taken back, which tells them
+    from tasks that the person has hidden."""
     for (id,) in db.rows(
         """select t.id from json_each(?) c join task t on t.message_id = c.value
            where t.origin = 'model' and t.state = 'open' and t.hidden_at is null""",
@@ -128,9 +123,9 @@ def format_hidden(task: Task) -> str:
 
 
 def _rebuild_summaries(db: Database, session: int, owner: str, said_at: str, now: datetime) -> list[int]:
-    """Drop the summaries made since `said_at` (UTC), and queue those of periods; a session's is made when it closes.
+    """Drop the summaries made since `said_at`, and queue those of periods; returns the ids of all.
 
-    Sentences from sources that retention has deleted stay, because they cannot be made again. Returns the ids of all.
+    Sentences from sources that retention has deleted stay, because they cannot be made again.
     """
     own_summary = summaries.of_session(db, session)
     linked = [summaries.get(db, id, owner) for id in period_summaries.derived_from(db, [Source("session", session)])]

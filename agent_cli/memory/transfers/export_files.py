@@ -50,10 +50,7 @@ def claude(file: Path) -> Iterator[ExternalSession]:
 def _read_sessions(
     file: Path, row: Callable[[dict[str, Any]], dict[str, Any] | None], key: str, program: str, others: dict[str, str]
 ) -> Iterator[ExternalSession]:
-    """The sessions in an export of `program`, whose conversations hold their messages under `key`.
-
-    `others`: the keys of other programs, and their import commands. Raises UsageError when it is not this program's.
-    """
+    """The sessions in an export of `program`, whose messages are under `key`; `others`: keys and commands of others."""
     number = 0
     for name, conversations in _open_files(file):
         try:
@@ -95,10 +92,8 @@ def parse_time(value: Any) -> datetime | None:
 def _row(
     id: Any, title: Any, started: Any, messages: Sequence[tuple[Any, dict[str, Any] | None]]
 ) -> dict[str, Any] | None:
-    """A conversation as `transfer.export_session` gives it; None when it is empty.
-
-    `messages`: with the time of each; one without a time has that of the one before it.
-    """
+    """A conversation as `transfer.export_session` gives it; None when it is empty. A message without a time has that
+    of the one before it."""
     begin = at = parse_time(started)
     timed = []
     for said_at, message in messages:

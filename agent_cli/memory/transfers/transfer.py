@@ -41,15 +41,11 @@ class ImportResult:
 
 @frozen
 class ExternalSession:
-    """A session to be imported: where it is in its file, about how many messages it has, and a function giving its row.
+    """A session to be imported."""
 
-    `row` gives a row as `export_session` does, or None for an empty session; it raises ValueError, TypeError, KeyError
-    or AttributeError when it cannot be read.
-    """
-
-    place: str
-    size: int
-    row: Callable[[], dict[str, Any] | None]
+    place: str  # in its file
+    size: int  # about how many messages it has
+    row: Callable[[], dict[str, Any] | None]  # as `export_session` gives it; None: empty. Raises one of _MALFORMED
 
 
 def import_lines(
@@ -71,12 +67,9 @@ def import_sessions(
     source: str,
     time: clock.Clock,
     report_error: Report,
-    report_progress: Callable[[int, int], None] = lambda sessions, messages: None,
+    report_progress: Callable[[int, int], None] = lambda sessions_read, new_messages: None,
 ) -> ImportResult:
-    """Import sessions in batches. A broken one is reported with its place, and skipped.
-
-    `report_progress` gets the number of sessions read and of new messages after each batch.
-    """
+    """Import sessions in batches. A broken one is reported with its place, and skipped."""
     gc.freeze()  # else all that is there is searched for garbage again and again: a tenth of the time
     new_sessions = new_messages = broken = seen = 0
     for batch in _batches(entries):
@@ -221,11 +214,7 @@ def _parse_origins(spans: Any, content: str) -> tuple[Part, ...]:
 
 
 def _import_session(db: Database, scope: Scope, parsed: _ParsedSession, source: str, now: datetime) -> tuple[int, int]:
-    """Add the new messages of one session; returns the number of new sessions and messages.
-
-    Messages dated in the future keep their date, but the session counts as used now, or it would be the latest for
-    ever.
-    """
+    """Add the new messages of one session; returns the number of new sessions and messages."""
     source = parsed.source or source
     known = sessions.find_imported(db, scope.owner, source, parsed.id)
     known_ids = set(log.external_ids(db, known).values()) if known else set()
@@ -244,6 +233,7 @@ def _import_session(db: Database, scope: Scope, parsed: _ParsedSession, source: 
     )
     log.append_imported(db, session, scope, wanted)
     if wanted:
+        # Messages may be dated in the future, but the session would be the latest for ever.
         sessions.touch(db, session, min(now, max(message.at for message in wanted)))
     return int(not known), len(wanted)
 
