@@ -195,7 +195,7 @@ def _key(app: "Application[Any]", keyboard: PipeInput) -> Callable[[str], Awaita
 def _completed(app: App) -> Times:
     """Until the menu has its lines, on the thread that makes them."""
     found = {}
-    for told in ("/", "/resume ", "/resume s1", "/forget router", "ask anna"):
+    for told in ("/", "/resume ", "/resume s1", "/forget router"):
         found[f"the menu for {told!r}"] = [_offered(app, told) for _ in range(KEYS // 4)]
     return found
 

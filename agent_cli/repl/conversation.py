@@ -90,7 +90,7 @@ class Conversation:
                 context = replace(turns.tool_context(self.app, db, id), excluded=self.excluded)
                 try:
                     asked = Question(context, parts, approve, cancel, replaced_message=instead)
-                    yield from self._answer(self.app, asked, model)
+                    yield from self._answer(asked, model)
                 except AgentError:
                     if instead:
                         yield from self._decide_replacement(db, id, failed=True)
@@ -101,9 +101,9 @@ class Conversation:
 
         return work
 
-    def _answer(self, app: App, question: Question, model: ChatModel | None = None) -> Iterator[Event]:
+    def _answer(self, question: Question, model: ChatModel | None = None) -> Iterator[Event]:
         """The events of a turn. `model`: used instead of the app's."""
-        context, learns, transcript = question.context, app.learns, Transcript(question.context)
+        app, context, learns, transcript = self.app, question.context, self.app.learns, Transcript(question.context)
         question = replace(question, approve=self._approves(question.approve), at_keyboard=True)
 
         def choose() -> tuple[ChatModel, str]:
@@ -225,7 +225,7 @@ class Conversation:
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
             with closed_after(self.app.db.another_connection()) as db, turns.one_shot(self.app, db, "ask") as session:
                 context = turns.tool_context(self.app, db, session)
-                yield from self._answer(self.app, Question(context, parts, approve, cancel, parent=beside))
+                yield from self._answer(Question(context, parts, approve, cancel, parent=beside))
                 upkeep.after_turn(self.app, db)
             yield Noticed("that was a side question; the conversation goes on without it")
 

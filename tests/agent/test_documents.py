@@ -115,8 +115,9 @@ def test_the_model_searches_files_alone(context, folder):  # noqa: F811
 def test_the_line_above_the_prompt_names_the_file_shortly(context, folder):  # noqa: F811
     (folder / "router.md").write_text(ROUTER)
     add(context.db, folder)
-    app = SimpleNamespace(scope=HERE, time=context.time, window=None)
-    [seen] = prompt_input.items(app, context.db, None, "What is the admin of the router called?")
+    file = SimpleNamespace(another_connection=lambda: context.db)
+    app = SimpleNamespace(db=file, scope=HERE, time=context.time, window=None)
+    [seen] = prompt_input.items(app, None, "What is the admin of the router called?")
     assert seen == (("section", 1), "d1 router.md:5")
 
 

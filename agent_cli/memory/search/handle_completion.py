@@ -1,4 +1,4 @@
-"""Completions of handles, names and periods while a person types.
+"""Completions of handles and periods while a person types.
 
 They run at every key, so each query reads a bounded number of rows by an index, however large the file is.
 """
@@ -9,15 +9,12 @@ from itertools import islice
 
 from agent_cli import kinds
 from agent_cli.memory import search_sources
-from agent_cli.memory.search import graph
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.text import one_line
 
 LIMIT = 50
 _NEWEST = 500  # rows of a kind whose words are searched; handles are searched among all
-_MAX_NAME_WORDS = 4  # of a name
-_MIN_LETTERS = 2  # letters of a name
 
 
 def handles(db: Database, owner: str, names: Sequence[str], prefix: str, limit: int = LIMIT) -> list[tuple[str, str]]:
@@ -49,26 +46,6 @@ def _by_number(db: Database, owner: str, kind: str, prefix: str) -> Iterator[tup
             {"owner": owner, "first": first, "last": first + size - 1},
         )
         first, size = 10 * first, 10 * size
-
-
-def names(db: Database, owner: str, before: str) -> list[tuple[str, int]]:
-    """(name, number of characters it replaces at the end of the text) for the longest prefix that fits a known name."""
-    ends = [match.start() for match in re.finditer(r"(?<!\S)\S", before)][-_MAX_NAME_WORDS:]
-    for start in ends if before[-1:].strip() else ():
-        prefix = graph.fold_name(before[start:])
-        if len(prefix) < _MIN_LETTERS:
-            continue
-        rows = db.rows(
-            """select distinct e.name from (
-                   select entity_id, folded from alias
-                   where owner = :owner and folded >= :prefix and folded < :prefix || char(1114111)
-                   order by folded limit :limit) a
-               join entity e on e.id = a.entity_id order by a.folded""",
-            {"owner": owner, "prefix": prefix, "limit": LIMIT},
-        )
-        if rows:
-            return [(name, len(before) - start) for (name,) in rows]
-    return []
 
 
 def periods(db: Database, owner: str, prefix: str) -> list[str]:

@@ -51,7 +51,7 @@ Esc             stop the answer; close the menu
 Up, Down        move in several lines, then in what was sent
 Ctrl-P, Ctrl-N  move in what was sent
 Ctrl-R          a list of what was sent, in all sessions: type to filter it
-Tab             complete commands, handles, models, files behind @, known names
+Tab             complete commands, handles, models, files behind @
 Ctrl-G          open the draft in your editor; also Ctrl-X Ctrl-E
 Alt-1, Alt-2    leave out the first, the second of what memory would add: the
                 line above the prompt names it
@@ -202,14 +202,10 @@ class Pastes:
         return [Part(whole, "pasted")] if any(piece not in whole for piece in pieces) else parts
 
 
-@filters.Condition
-def _line_is_empty() -> bool:
-    return not get_app().current_buffer.text
-
-
-@filters.Condition
-def _no_key_follows() -> bool:  # at once: Esc followed by another key is Alt
-    return not get_app().key_processor.input_queue
+_line_is_empty = filters.Condition(lambda: not get_app().current_buffer.text)
+_no_key_follows = filters.Condition(  # at once: Esc followed by another key is Alt
+    lambda: not get_app().key_processor.input_queue
+)
 
 
 def bindings(

@@ -53,8 +53,7 @@ from agent_cli.repl.commands.commands import Command
 from agent_cli.repl.keyboard import key_reader, keys
 from agent_cli.repl.keyboard.key_reader import STOP, KeyReader, LineReader
 from agent_cli.repl.keyboard.keys import KeyAhead, Pastes
-from agent_cli.store.db import Database
-from agent_cli.text import Pattern, clean, one_line, visible, without_surrogates
+from agent_cli.text import Pattern, clean, one_line, without_surrogates
 from agent_cli.tools.tool import ToolContext
 
 _ESC_TIMEOUT = 0.05  # seconds after which an Esc in vi mode is complete: the rest of a key code follows at once
@@ -136,10 +135,6 @@ class PromptInput:
         self._history = PromptHistory(app, session, self.pastes)
         vi = app.config.editing_mode == "vi"
         bindings = keys.bindings(self.pastes, say, self._edit, self._last_message, self._search)
-
-        def completes() -> bool:
-            return while_typing(self.buffer.document.text_before_cursor)
-
         self._prompt = _PromptSession(
             output=DummyOutput() if is_dumb_terminal() else None,  # else escape sequences for the cursor are printed
             history=self._history,
@@ -148,7 +143,8 @@ class PromptInput:
             key_bindings=bindings,
             completer=PromptCompleter(app),
             complete_in_thread=True,
-            complete_while_typing=False if screen_reader else Condition(completes),
+            complete_while_typing=not screen_reader
+            and Condition(lambda: while_typing(self.buffer.document.text_before_cursor)),
             reserve_space_for_menu=4,
             style=_MENU_STYLE,
             enable_suspend=True,
@@ -195,7 +191,8 @@ class PromptInput:
         typed = await (self._dumb or KeyReader()).answer(question, key=key)
         if typed == STOP:
             stop()
-        return "" if typed == STOP else typed
+            return ""
+        return typed
 
     def interrupt(self) -> None:
         """Handle Ctrl-C as if it had been pressed in the prompt, if it is shown."""
@@ -332,36 +329,29 @@ class RecallPreview:
         if not (self._app.reads and self._app.keeps and self._app.config.preview):
             return
         if len(draft.strip()) >= _MIN_DRAFT and not draft.startswith("/"):
-            found = await asyncio.to_thread(self._find, draft)
+            with suppress(StoreError):  # the next command reports what is wrong with the file
+                found = await asyncio.to_thread(items, self._app, self._session(), draft)
         self._found = found
         self._redraw()
 
-    def _find(self, draft: str) -> tuple[PreviewItem, ...]:
-        # StoreError: the next command reports what is wrong with the file.
-        with suppress(StoreError), closing(self._app.db.another_connection()) as db:
-            return items(self._app, db, self._session(), draft)
-        return ()
 
-
-def items(app: App, db: Database, session: int | None, draft: str) -> tuple[PreviewItem, ...]:
+def items(app: App, session: int | None, draft: str) -> tuple[PreviewItem, ...]:
     """What memory would add to this draft, searched by words alone."""
-    shown_messages = model_context.visible(db, session, app.window) if session else []
-    turn_context = ToolContext(db, session or 0, app.scope, app.time)
-    chosen = [hit for hit, _ in prompt_recall.select(turn_context, draft, shown_messages, logged=False).used]
-    return tuple(
-        ((hit.kind, hit.id), f"{hit.handle} {one_line(hit.file or hit.text, _MAX_ITEM)}") for hit in chosen[:_MAX_ITEMS]
-    )
+    with closing(app.db.another_connection()) as db:
+        shown_messages = model_context.visible(db, session, app.window) if session else []
+        turn_context = ToolContext(db, session or 0, app.scope, app.time)
+        used = prompt_recall.select(turn_context, draft, shown_messages, logged=False).used[:_MAX_ITEMS]
+    return tuple(((hit.kind, hit.id), f"{hit.handle} {one_line(hit.file or hit.text, _MAX_ITEM)}") for hit, _ in used)
 
 
-# Completion: commands and their arguments, files after an @, and on Tab the names that memory knows; on a thread of its
-# own. A command names in its `completes` which of ARGUMENTS it takes.
+# Completion: commands and their arguments, and files after an @; on a thread of its own. A command names in its
+# `completes` which of ARGUMENTS it takes.
 _ARGUMENT = Pattern(r"(/[a-z?-]+)[ \t]+(.*)")
 _PATH = Pattern(r"(?<![^\s(\[])@(?:\"([^\"\n]*)|([^\s\"]*))$")
 _LIMIT = 50
-_TAIL = 300  # characters before the cursor that are searched for an @ or a name
+_TAIL = 300  # characters before the cursor that are searched for an @
 _MAX_ENTRIES = 10_000  # of one folder
 _MODELS_TTL = 10.0  # seconds for which the list of the server's models is cached
-_MAX_NAME = 60  # characters of a name that is suggested
 
 
 def _suggestion(text: str, replaces: int, description: str = "") -> Completion:
@@ -374,9 +364,8 @@ class PromptCompleter(Completer):
         self._app = app
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        found = _suggestions(self._app, document.text_before_cursor, complete_event.completion_requested)
         with suppress(AgentError):  # the next command reports what cannot be read
-            yield from islice(found, _LIMIT)
+            yield from islice(_suggestions(self._app, document.text_before_cursor), _LIMIT)
 
 
 def while_typing(before: str) -> bool:
@@ -386,7 +375,7 @@ def while_typing(before: str) -> bool:
     return _PATH.search(before[-_TAIL:]) is not None
 
 
-def _suggestions(app: App, before: str, requested: bool) -> Iterable[Completion]:
+def _suggestions(app: App, before: str) -> Iterable[Completion]:
     if before.startswith("/") and "\n" not in before:
         if " " not in before:
             return chain(_commands(before), _skills(app, before))
@@ -395,7 +384,7 @@ def _suggestions(app: App, before: str, requested: bool) -> Iterable[Completion]
             return chain.from_iterable(ARGUMENTS[kind](app, argument) for kind in command.completes)
     if path := _PATH.search(before[-_TAIL:]):
         return _paths(path[2] if path[1] is None else path[1], quoted=path[1] is not None)
-    return _names(app, before[-_TAIL:]) if requested else ()
+    return ()
 
 
 def _command_and_argument(before: str) -> tuple[Command, str] | None:
@@ -451,14 +440,6 @@ def _paths(typed: str, quoted: bool = False) -> Iterator[Completion]:
             yield _suggestion(text + ("" if is_folder else '"') if quoted else f'"{text}', len(typed))
         else:
             yield _suggestion(text, len(typed), "folder" if is_folder else "")
-
-
-def _names(app: App, before: str) -> Iterator[Completion]:
-    """People, places and things that accepted facts mention."""
-    with closing(app.db.another_connection()) as db:
-        for name, replaces in handle_completion.names(db, app.scope.owner, before):
-            if len(name) <= _MAX_NAME and name == " ".join(visible(name).split()):
-                yield _suggestion(name, replaces)
 
 
 _models_of: dict[str, tuple[float, list[str]]] = {}  # by address: when it was asked, and its models

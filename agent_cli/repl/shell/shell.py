@@ -162,9 +162,13 @@ class Shell:
         self._stored = False
         if text.strip() in ("exit", "quit") and typed:
             raise commands.Leave
+
+        def is_skill(name: str) -> bool:
+            return self._app.reads and skills.called(self._app.db, self._app.scope.owner, name) is not None
+
         try:
             typed_first = parts and parts[0].origin == "typed"  # a pasted slash is text
-            found = commands.find(text, self._is_skill) if typed_first else None
+            found = commands.find(text, is_skill) if typed_first else None
             if found and found[0].changes and whole:
                 self._say("these keys came together, like a paste, so the command was not run; type it")
                 return ""
@@ -177,9 +181,6 @@ class Shell:
         except AgentError as error:
             return await self._report(line, error)
         return ""
-
-    def _is_skill(self, name: str) -> bool:
-        return self._app.reads and skills.called(self._app.db, self._app.scope.owner, name) is not None
 
     async def _carry_out(self, result: Result) -> str:
         """Do what a command returned; returns the next draft."""
@@ -375,8 +376,10 @@ _HINT_DELAY = 60  # seconds
 
 
 class Spinner:
-    def __init__(self, out: TextIO, width: Callable[[], int], now: Callable[[], float] = time.monotonic):
-        self._out, self._width, self._now = out, width, now
+    """A line that says what is waited for, and for how many seconds; where lines can be erased."""
+
+    def __init__(self, out: TextIO, display: Display, now: Callable[[], float] = time.monotonic):
+        self._out, self._display, self._now = out, display, now
         self._changed = threading.Condition()
         self._label: Callable[[], str] | None = None
         self._hint = self._drawn = ""
@@ -388,7 +391,7 @@ class Spinner:
         `hint`: what to do, shown too after a minute."""
         with self._changed:
             self._label, self._hint, self._started = label, hint, self._now()
-            if self._thread is None:
+            if self._thread is None and self._display.spinner:
                 self._thread = threading.Thread(target=self._run, name="spinner", daemon=True)
                 self._thread.start()
 
@@ -408,7 +411,7 @@ class Spinner:
                     seconds = int(self._now() - self._started)
                     hint = f" · {self._hint}" if self._hint and seconds >= _HINT_DELAY else ""
                     line = f"{one_line(self._label())} …{f' {seconds} s' if seconds else ''}{hint}"
-                    line = cut(line, self._width() - 1)  # a line that wraps could not be erased
+                    line = cut(line, self._display.width() - 1)  # a line that wraps could not be erased
                     if line != self._drawn:
                         self._draw(line)
                     self._changed.wait(_INTERVAL)
@@ -483,7 +486,7 @@ class TurnRenderer:
         self._display, self._waiting, self._now, self._show_thinking = display, waiting, now, show_thinking
         self._answer = markdown.answer_writer(out, display)
         self._thoughts = markdown.answer_writer(out, display, styles.DIM)
-        self._spinner = Spinner(out, display.width) if display.spinner else None
+        self._spinner = Spinner(out, display)
         self._thinking_since: float | None = None
         self._announced = ""  # the last announcement to a screen reader: "Thinking." or "Answer:"
 
@@ -493,9 +496,8 @@ class TurnRenderer:
             case events.QuestionLogged():
                 self._wait(self._waiting, _HINT)
             case events.Progressed(line, step):
-                if self._spinner:
-                    self._spinner.show(lambda: line)
-                elif step:
+                self._spinner.show(lambda: line)
+                if step and not self._display.spinner:
                     self.say(step)
             case events.ThinkingArrived(text):
                 if self._thinking_since is None:
@@ -503,11 +505,11 @@ class TurnRenderer:
                     self._thinking_since = self._now()
                     self._wait(lambda: "thinking")
                 if self._show_thinking:
-                    self._hide_spinner()
+                    self._spinner.hide()
                     self._thoughts.write(text)
             case events.TextArrived(text):
                 if text.strip():
-                    self._hide_spinner()
+                    self._spinner.hide()
                     self._end_thinking()
                     self._announce("Answer:")
                 self._answer.write(text)
@@ -543,24 +545,19 @@ class TurnRenderer:
         print(announced(text, self._display), file=self._out, flush=True)
 
     def end(self) -> None:
-        self._hide_spinner()
+        self._spinner.hide()
         self._end_thinking()
         self._answer.end()
 
     def _wait(self, label: Callable[[], str], hint: str = "") -> None:
         self._announce("Thinking.")
-        if self._spinner:
-            self._spinner.show(label, hint)
-
-    def _hide_spinner(self) -> None:
-        if self._spinner:
-            self._spinner.hide()
+        self._spinner.show(label, hint)
 
     def _end_thinking(self) -> None:
         """End the thinking, if there was any, and say how long it took."""
         since, self._thinking_since = self._thinking_since, None
         if since is not None:
-            self._hide_spinner()
+            self._spinner.hide()
             self._thoughts.end()
             seconds = round(self._now() - since)
             if seconds and not self._display.screen_reader:

@@ -73,7 +73,7 @@ def test_the_line_stands_below_what_is_waited_for():
     window = Window(80)
     below = LineBelow(window, display(80))
     below.show("next")
-    spinner = Spinner(below, lambda: 80, now=lambda: 0.0)
+    spinner = Spinner(below, display(80), now=lambda: 0.0)
     spinner._draw("waiting for the model …")
     assert window.lines[:2] == ["waiting for the model …", "❯ next"]
     spinner._drawn = ""

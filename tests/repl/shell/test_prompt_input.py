@@ -275,15 +275,6 @@ def test_models_of_the_server_are_offered(app, server):
     app.db.close()
 
 
-def test_names_that_are_known_are_offered_on_tab_alone(app):
-    facts.add(app.db, facts.claim("Anna Huber lives in Graz", "Anna Huber", "lives_in", "Graz"), app.scope)
-    assert offered(app, "ask ann") == ["ask Anna Huber"]
-    assert offered(app, "ask anna hu") == ["ask Anna Huber"]
-    assert offered(app, "ask ann", tab=False) == []
-    assert offered(app, "what about gr") == ["what about Graz"]
-    assert offered(app, "nobody ") == []
-
-
 def test_files_are_offered_behind_an_at(app, tmp_path):
     (tmp_path / "my notes").mkdir()
     (tmp_path / "my notes" / "today.txt").touch()

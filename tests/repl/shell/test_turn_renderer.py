@@ -138,7 +138,7 @@ def test_a_wait_is_told_on_one_line_that_vanishes_before_the_words():
 
 def test_a_wait_is_never_wider_than_the_window_and_what_is_short_is_not_told():
     out = Line()
-    spinner = Spinner(out, lambda: 20)
+    spinner = Spinner(out, Display(spinner=True, width=lambda: 20))
     spinner.show(lambda: "never")
     spinner.hide()
     spinner.show(lambda: "你好" * 20)
@@ -164,7 +164,7 @@ def test_a_long_wait_for_the_model_says_what_to_do():
             drawn_twice.set()
         return second
 
-    spinner = Spinner(out, lambda: 80, now)
+    spinner = Spinner(out, Display(spinner=True), now)
     spinner.show(lambda: "waiting for qwen3:8b", "Ctrl-C stops it")
     assert drawn_twice.wait(5)
     spinner.hide()
