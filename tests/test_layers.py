@@ -46,7 +46,7 @@ MAY_IMPORT = {
     "repl.keyboard": "render terminal",
     "repl": "repl.keyboard render terminal app agent agent.* memory memory.* llm store",
     "repl.commands": "repl repl.keyboard render terminal checks app agent agent.* memory memory.* llm store",
-    "repl.shell": "repl repl.* terminal render app agent config tools memory memory.* llm store",
+    "repl.shell": "repl repl.* terminal render app agent config tools memory memory.* llm",
     "cli": "terminal serve repl repl.* render checks app agent agent.* tools memory memory.* llm store config",
     "__main__": "cli",
 }
