@@ -3,7 +3,6 @@ them regular expressions in lower case; what a language has no words for is left
 module in `ALL`."""
 
 import re
-from collections.abc import Callable, Sequence
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -35,9 +34,9 @@ def ordered(name: str) -> tuple[str, ...]:
     return tuple("|".join(names) for names in zip(*(listed.split() for listed in values(name)), strict=True))
 
 
-def pattern(expression: str, words: Sequence[str] = (), hint: Callable[[str], bool] | None = None) -> Pattern:
-    """A pattern in which `<NAME>` stands for what any language has under this name. `words`, `hint`: see Pattern."""
-    return Pattern(expand(expression), re.IGNORECASE | re.DOTALL, words, hint)
+def pattern(expression: str) -> Pattern:
+    """A pattern in which `<NAME>` stands for what any language has under this name."""
+    return Pattern(expand(expression), re.IGNORECASE | re.DOTALL)
 
 
 def expand(expression: str) -> str:
