@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "memory.conversations": "memory memory.language store",
     "memory.reports": "memory memory.conversations store",
     "memory.transfers": "memory memory.conversations store",
-    "memory.facts": "memory memory.language memory.dates memory.search memory.conversations store",
+    "memory.facts": "memory memory.language memory.search memory.conversations store",
     "memory.documents": "memory memory.search store",
     "memory.planner": "memory memory.dates memory.search store",
     "memory.summaries": "memory memory.language memory.dates memory.search memory.conversations store",

@@ -17,9 +17,8 @@ from agent_cli.agent.events import Event, Noticed, QuestionLogged, ToolFinished,
 from agent_cli.agent.loop import MakeAgent, Question
 from agent_cli.memory.conversations import capture, sessions
 from agent_cli.memory.conversations.capture import MemoryRequest
-from agent_cli.memory.dates import spans
 from agent_cli.memory.facts import adoption, facts
-from agent_cli.memory.language import statements, terms
+from agent_cli.memory.language import spans, statements, terms
 from agent_cli.memory.language.triples import Claim
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.messages import Message, Request, joined

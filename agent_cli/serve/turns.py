@@ -20,8 +20,8 @@ from agent_cli.errors import StoreError, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import capture, log, sessions
 from agent_cli.memory.conversations.callers import Caller
-from agent_cli.memory.dates import spans
 from agent_cli.memory.facts import adoption
+from agent_cli.memory.language import spans
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.planner.tasks import Reminder
 from agent_cli.memory.proposals import MemoryContext

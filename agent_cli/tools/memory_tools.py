@@ -29,9 +29,8 @@ def propose_fact(
 ) -> ToolResult:
     """Propose a lasting fact about the person, in their voice; they decide."""
     from agent_cli.memory.conversations import readings
-    from agent_cli.memory.dates import spans
     from agent_cli.memory.facts import adoption, facts
-    from agent_cli.memory.language import triples
+    from agent_cli.memory.language import spans, triples
 
     if not triples.is_fact(" ".join(statement.split())):
         raise ToolFailed("a fact is a statement of at most 300 characters, not a question or an instruction")

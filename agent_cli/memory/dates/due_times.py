@@ -19,7 +19,7 @@ from agent_cli import text
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import moments
 from agent_cli.memory.dates.moments import DueTime
-from agent_cli.memory.language import date_phrases, languages
+from agent_cli.memory.language import languages, spans
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
@@ -33,7 +33,7 @@ _FIELDS = ("seconds", "minutes", "hours", "days", "weeks")  # of timedelta; behi
 _EXACT_UNITS = 3  # seconds, minutes and hours count elapsed time
 _MIN_MINUTES = 10  # between two occurrences
 _FREQUENCIES = ("MINUTELY", "HOURLY", "DAILY", "WEEKLY", "MONTHLY", "YEARLY")
-_UNITS, _ADVERBS = date_phrases.TIME_UNITS[1:], languages.ordered("HOW_OFTEN")
+_UNITS, _ADVERBS = spans.TIME_UNITS[1:], languages.ordered("HOW_OFTEN")
 _NTH = languages.ordered("NTH")  # the first to the fourth, and the last
 _OTHER, _BETWEEN = languages.pattern("<OTHER>"), languages.pattern("<BETWEEN_DAYS>")
 _TOPIC = languages.pattern("<TIME_AS_TOPIC>")
@@ -45,7 +45,7 @@ _JOINED = languages.pattern(r"\s*(?:<AND>|&|,)\s*")
 _TIME_BEHIND = languages.pattern(rf",?\s*(?:(?:<AT_HOUR>|@)\s*)?(?:\d|{'|'.join(_POINT_HOURS)})")
 _TIME_BEFORE = languages.pattern(r"\d\s?(?:[ap]m|<CLOCK>|h)?$")
 _BEHIND_ADVERB = languages.pattern(r"(?:<AT_HOUR>|<ON_REPEATED>)\b")
-_WORD_OF_NUMBER = Pattern(rf"\b(?:{date_phrases.NUMBER_WORDS})\b")
+_WORD_OF_NUMBER = Pattern(rf"\b(?:{spans.NUMBER_WORDS})\b")
 _HALVES = (  # how a number with a half begins or ends
     (1.5, languages.pattern(languages.spaced(languages.alternatives("ONE_AND_A_HALF")))),
     (0.5, languages.pattern(languages.spaced(languages.alternatives("HALF")))),
@@ -141,7 +141,7 @@ def _time_of_day(groups: Mapping[str, str]) -> time | None:
     if point in _POINT_HOURS:
         return time(_POINT_HOURS[point])
     spoken = next((words for words in _SPOKEN if point.startswith(words)), None)
-    point = _WORD_OF_NUMBER.sub(lambda word: str(date_phrases.number(word[0])), point)
+    point = _WORD_OF_NUMBER.sub(lambda word: str(spans.number(word[0])), point)
     hour, minute, second = ([int(digits) for digits in re.findall(r"\d+", point)] + [0, 0])[:3]
     late = _PART_HOURS.get(part, 0) > _NOON or re.search(r"p\.?m", point)
     if spoken:
@@ -167,12 +167,12 @@ def _after_duration(groups: Mapping[str, str], at: time | None, wall: datetime, 
     """Hours and minutes count elapsed time; days and longer move the date, at the time `at` or nine."""
     from dateutil.relativedelta import relativedelta
 
-    unit = date_phrases.index(groups["unit"], date_phrases.TIME_UNITS)
+    unit = spans.index(groups["unit"], spans.TIME_UNITS)
     amounts = [(_amount(groups["amount"]), unit)]
     if "half" in groups:
         amounts.append((0.5, unit))
     if "further" in groups:
-        amounts.append((_amount(groups["further"]), date_phrases.index(groups["smaller"], date_phrases.TIME_UNITS)))
+        amounts.append((_amount(groups["further"]), spans.index(groups["smaller"], spans.TIME_UNITS)))
     exact = unit < _EXACT_UNITS
     due = now.replace(tzinfo=None) if exact else wall
     try:
@@ -193,7 +193,7 @@ def _amount(words: str) -> float:
         return found
     word = words.split()[0]
     half = 0.5 if _AND_A_HALF.fullmatch(words) else 0
-    return (float(word) if word[0].isdigit() else date_phrases.number(word)) + half
+    return (float(word) if word[0].isdigit() else spans.number(word)) + half
 
 
 def _on_day(groups: Mapping[str, str], at: time | None, wall: datetime, tz: tzinfo, now: datetime) -> datetime:
@@ -222,9 +222,9 @@ def _named_day(groups: Mapping[str, str], today: datetime) -> datetime:
     if "weekend" in groups or ("weekday" in groups and "week" not in groups):
         # The coming one, today's included; "next" is the first after today.
         before = today if "next" in groups else today - timedelta(days=1)
-        return date_phrases.weekday(before, groups.get("weekday", "saturday"), 1)
+        return spans.weekday(before, groups.get("weekday", "saturday"), 1)
     if "words" not in groups:
-        return date_phrases.relative_days(groups, today)[1]
+        return spans.relative_days(groups, today)[1]
     year = int(groups["year"]) if "year" in groups else None
     try:
         if "iso" in groups:
@@ -232,12 +232,12 @@ def _named_day(groups: Mapping[str, str], today: datetime) -> datetime:
         elif "numbers" in groups:
             first, second, *years = map(int, re.findall(r"\d+", groups["numbers"]))
             year = years[0] if years else None
-            day, month = date_phrases.day_and_month(first, second, slashed="/" in groups["numbers"])
+            day, month = spans.day_and_month(first, second, slashed="/" in groups["numbers"])
         else:
-            day, month = int(groups["date"]), date_phrases.month_number(groups["month"])
+            day, month = int(groups["date"]), spans.month_number(groups["month"])
         if year is not None:
             return today.replace(year, month, day)
-        return date_phrases.in_year(None, month, day, today, ahead=True)[0]
+        return spans.in_year(None, month, day, today, ahead=True)[0]
     except ValueError as error:
         typed = re.search(re.escape(groups["words"]), groups["named_day"], re.IGNORECASE)
         raise UsageError(f"there is no {typed and typed[0]}: name another day") from error
@@ -247,7 +247,7 @@ def _day_of_month(day: int, today: datetime) -> datetime:
     """The coming day of a month with this number."""
     for months in range(4):
         with suppress(ValueError):
-            if (found := date_phrases.month(today, months).replace(day=day)) >= today:
+            if (found := spans.month(today, months).replace(day=day)) >= today:
                 return found
     raise UsageError(f"no month has a day {day}: name one from 1 to 31")
 
@@ -267,8 +267,8 @@ _DATE, _OF_MONTH = r"(?P<date>\d{1,2})(?:<NTH_ENDING>)?", "(?:<OF_MONTH>)?"
 def _patterns() -> dict[str, Pattern]:
     """By the kind of words that they find; compiled when first needed."""
     hours, unit, day, short, month = (
-        *(date_phrases.NUMBER_WORDS, date_phrases.UNIT, date_phrases.DAY),
-        *(date_phrases.SHORT_DAY, rf"(?:{date_phrases.SHORT_MONTH})\.?"),
+        *(spans.NUMBER_WORDS, spans.UNIT, spans.DAY),
+        *(spans.SHORT_DAY, rf"(?:{spans.SHORT_MONTH})\.?"),
     )
     amount = (
         rf"(?:\d{{1,4}}|<INDEFINITE>|{hours}) <AND_A_HALF>|<ONE_AND_A_HALF>|<A_COUPLE_OF>"
@@ -304,14 +304,14 @@ def _patterns() -> dict[str, Pattern]:
         r"|(?<![^\s,\x00])(?P<alone>\d|[01]\d|2[0-3])(?=[\s.;!?)]*$)",
     }
     return {
-        kind: Pattern(languages.spaced(date_phrases.any_of([languages.expand(each)])), re.IGNORECASE)
+        kind: Pattern(languages.spaced(spans.any_of([languages.expand(each)])), re.IGNORECASE)
         for kind, each in patterns.items()
     }
 
 
 def _repeating() -> str:
     """Matches the words of a repetition, without the time of day."""
-    month, day = date_phrases.SHORT_MONTH, rf"(?:{date_phrases.DAY}|{date_phrases.SHORT_DAY})"
+    month, day = spans.SHORT_MONTH, rf"(?:{spans.DAY}|{spans.SHORT_DAY})"
     days = rf"{day}(?:(?:\s*,\s*| <BETWEEN_DAYS> |\s*&\s*){day})*"
     dates = (
         rf"(?:<ARTICLE_OF_DATE>)?{_DATE}(?: {_OF_MONTH}(?P<month>{month}))?\b"
@@ -325,9 +325,9 @@ def _repeating() -> str:
         rf"<EVERY> (?:(?P<other><OTHER>) )?(?P<days>{days})\b",
         rf"<EVERY> (?:<ARTICLE_OF_DATE>)?(?P<only>\d{{1,2}})"
         rf"(?:(?:<NTH_ENDING>)? {_OF_MONTH}(?P<month>{month})\b|(?:<NTH_ENDING>)(?: <OF_EACH_MONTH>)?)",
-        rf"(?:<EVERY> (?:(?P<other>{date_phrases.NUMBER}|<OTHER>) )?(?P<unit>{'|'.join(_UNITS)})\b"
+        rf"(?:<EVERY> (?:(?P<other>{spans.NUMBER}|<OTHER>) )?(?P<unit>{'|'.join(_UNITS)})\b"
         rf"|(?P<adverb>{'|'.join(_ADVERBS)})\b)(?:,? <ON_REPEATED> (?:(?P<ondays>{days})s?\b|{dates}))?",
-        rf"(?P<days>(?:{date_phrases.DAY})s)\b(?!['’])",
+        rf"(?P<days>(?:{spans.DAY})s)\b(?!['’])",
     )
     return rf"(?<![\w-])(?:<ON_REPEATED> )?(?:{'|'.join(rules)})(?![\w'’-])"
 
@@ -348,11 +348,11 @@ def _locate(sentence: str) -> _Found:
                     raise UsageError(f"“{both}” are two times: write one task for each")
         else:
             fits = [] if found.matches else [each for each in pattern.finditer(left) if _is_date_words(each, sentence)]
-            fits.sort(key=lambda each: "past" not in date_phrases.groups(each))  # a day to come, where one is named too
+            fits.sort(key=lambda each: "past" not in spans.groups(each))  # a day to come, where one is named too
         if fits:
             match = fits[-1]
             found.matches.append(match)
-            found.groups.update({kind: match[0]} | date_phrases.groups(match))
+            found.groups.update({kind: match[0]} | spans.groups(match))
             left = f"{left[: match.start()]}{chr(0) * len(match[0])}{left[match.end() :]}"
     if "tonight" in found.groups:  # names both a day and its part
         found.groups.setdefault("part", "tonight")
@@ -364,7 +364,7 @@ def _is_date_words(match: re.Match[str], sentence: str) -> bool:
     """An adverb such as "weekly" counts only at either end of the sentence or before a time. A past time counts beside
     a time of day and at the end, unless it says what the sentence is about; it is refused later."""
     before, after = sentence[: match.start()].strip(), sentence[match.end() :].strip()
-    groups = date_phrases.groups(match)
+    groups = spans.groups(match)
     if "past" in groups:
         at_end = re.fullmatch(rf"(?:{'|'.join(_PART_HOURS)})?[\s.!]*", after, re.IGNORECASE)
         if at_end and not _TOPIC.search(before):
@@ -380,15 +380,15 @@ def _is_time_of_day(kind: str, match: re.Match[str], sentence: str, others: list
     beside = len(before) in {each.end() for each in others} or len(sentence) - len(after) in {e.start() for e in others}
     if kind == "part":
         return beside or " " in match[0].strip() or match[0].casefold() == "tonight"
-    groups = date_phrases.groups(match)
+    groups = spans.groups(match)
     if "alone" in groups:  # "tomorrow 9": right after a day
-        return any(len(before) == each.end() for each in others if "amount" not in date_phrases.groups(each))
+        return any(len(before) == each.end() for each in others if "amount" not in spans.groups(each))
     return "point" in groups or beside or not after or after[0] in ".;!?)"
 
 
 def _correct_day_names(sentence: str) -> str:
     """Corrects weekdays with transposed letters; the length stays the same. Raises UsageError for other mistakes."""
-    names = date_phrases.DAY.split("|")
+    names = spans.DAY.split("|")
     days = {(name[0], *sorted(name)): name for name in names}
 
     def right(match: re.Match[str]) -> str:
@@ -413,11 +413,11 @@ def _repetition(groups: Mapping[str, str], now: datetime) -> str:
     """The rule of the matched words; `now` is local time. Raises UsageError when it would occur too often, or never."""
     interval = 1
     if other := groups.get("other"):
-        interval = 2 if _OTHER.fullmatch(other) else date_phrases.number(other)
+        interval = 2 if _OTHER.fullmatch(other) else spans.number(other)
     if not interval:
         raise UsageError("an interval of 0 is not possible: say every day, or every 2 weeks")
     if "nth" in groups:
-        nth = (1, 2, 3, 4, -1)[date_phrases.index(groups["nth"], _NTH)]
+        nth = (1, 2, 3, 4, -1)[spans.index(groups["nth"], _NTH)]
         return f"FREQ=MONTHLY;BYDAY={nth}{_day_codes(groups['nthday'])}"
     if "work" in groups:
         return "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR"
@@ -431,7 +431,7 @@ def _repetition(groups: Mapping[str, str], now: datetime) -> str:
     if "only" in groups:
         return _date_rule(1, int(groups["only"]), month)
     adverb, unit = groups.get("adverb"), groups.get("unit", "")
-    frequency = _FREQUENCIES[date_phrases.index(adverb, _ADVERBS) + 1 if adverb else date_phrases.index(unit, _UNITS)]
+    frequency = _FREQUENCIES[spans.index(adverb, _ADVERBS) + 1 if adverb else spans.index(unit, _UNITS)]
     if frequency == "MINUTELY" and interval < _MIN_MINUTES:
         raise UsageError(f"every {interval} minutes is too often: at most every {_MIN_MINUTES} minutes")
     if "end" in groups:
@@ -451,7 +451,7 @@ def _rule(frequency: str, interval: int, by: str) -> str:
 
 
 def _day_codes(days: str) -> str:
-    found = {date_phrases.day_number(word) for word in re.split(r"\W+", days) if not _BETWEEN.fullmatch(word)}
+    found = {spans.day_number(word) for word in re.split(r"\W+", days) if not _BETWEEN.fullmatch(word)}
     return ",".join(code for number, code in enumerate(moments.DAY_CODES) if number in found)
 
 
@@ -460,7 +460,7 @@ def _date_rule(interval: int, day: int, month: str) -> str:
         raise UsageError(f"no month has a day {day}: name one from 1 to 31")
     if not month:
         return _rule("MONTHLY", interval, _on_date(day))
-    number = date_phrases.month_number(month)
+    number = spans.month_number(month)
     if day > monthrange(2024, number)[1]:  # a leap year
         raise UsageError(f"{month.capitalize()} has no day {day}: name another")
     return _rule("YEARLY", interval, f"BYMONTH={number};{_on_date(day, number)}")

@@ -22,10 +22,9 @@ from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import capture, readings
-from agent_cli.memory.dates import spans
 from agent_cli.memory.facts import facts
 from agent_cli.memory.facts.facts import SUPERSEDED, Fact
-from agent_cli.memory.language import languages, secrets, statements, terms, triples
+from agent_cli.memory.language import languages, secrets, spans, statements, terms, triples
 from agent_cli.memory.language.triples import Claim, Ending, Triple, is_fact
 from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, MemoryContext
 from agent_cli.messages import Origin, Part, Receipt, joined

@@ -17,10 +17,9 @@ from agent_cli import clock, text
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.conversations import readings
 from agent_cli.memory.conversations.log import Entry
-from agent_cli.memory.dates import spans
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.facts import Fact
-from agent_cli.memory.language import languages, statements, terms
+from agent_cli.memory.language import languages, spans, statements, terms
 from agent_cli.memory.language.triples import Claim, Triple, is_fact
 from agent_cli.memory.proposals import Proposals, Proposed
 from agent_cli.memory.search import recall

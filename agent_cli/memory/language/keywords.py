@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from itertools import accumulate, chain, zip_longest
 
-from agent_cli.memory.language import date_phrases, languages, terms
+from agent_cli.memory.language import languages, spans, terms
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
@@ -31,7 +31,7 @@ _MAX_LOOPED = 200  # terms up to which each is searched for by itself
 
 _LONG_WORD = Pattern(r"\w{4,}")
 
-_MONTHS = date_phrases.SHORT_MONTH
+_MONTHS = spans.SHORT_MONTH
 _DETAIL = Pattern(
     rf"""
       `[^`\n]{{2,120}}`                                              # command

@@ -13,7 +13,7 @@ from functools import cache
 from itertools import product
 from typing import NamedTuple
 
-from agent_cli.memory.language import date_phrases, languages, terms
+from agent_cli.memory.language import languages, spans, terms
 from agent_cli.messages import Origin
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
@@ -40,7 +40,7 @@ _NO_OBJECT, _NO_JOB = languages.pattern(r"<NO_OBJECT>\b"), languages.pattern(r"\
 _JOINING, _NO_POSSESSION = languages.pattern(r"\b<JOINING>\b"), languages.pattern(r"\b<NO_POSSESSION>\b")
 _SCHOOL = languages.pattern(r"\b<SCHOOL>\b")
 _NATIONALITY = Pattern(rf"{languages.alternatives('NATIONALITY')}$")
-_DAY = Pattern(rf"\d|{date_phrases.MONTH}", re.IGNORECASE)
+_DAY = Pattern(rf"\d|{spans.MONTH}", re.IGNORECASE)
 _PRONOUNS, _NO_PLACES = languages.words("PRONOUNS"), languages.words("NO_PLACES")
 
 _NAME = (  # capitalized, and not a pronoun
@@ -62,7 +62,7 @@ _PLACES = {  # in the rules of a language
     "<NAMED>": "(?:<POSSESSIVE> (?:<KIN>) )?",  # "my sister" in front of her name
     "<AM>": "<I_AM>",
     "<NOW>": "(?: <STILL>)*",
-    "<WHEN>": f"(?: {date_phrases.TIME_WORDS})?",  # in rules that are matched without the dates of a sentence
+    "<WHEN>": f"(?: {spans.TIME_WORDS})?",  # in rules that are matched without the dates of a sentence
     "<OBJECT>": "(?P<object>.+)",
     "<GOAL>": "(?P<object>.+?)",
     "<KIN>": "|".join(_KIN),
@@ -129,12 +129,12 @@ def parse(statement: str) -> Triple | None:
     sentence = " ".join(statement.split()).strip(" .!")
     if not sentence or len(sentence) > _MAX_LENGTH or _SECOND_CLAUSE.search(sentence):
         return None
-    certain = date_phrases.without_future(sentence, sentence)
+    certain = spans.without_future(sentence, sentence)
     if _DOUBT.search(certain):
         return None
-    has_date = bool(date_phrases.PHRASE.search(sentence))
-    timeless = date_phrases.without(certain, times=True)
-    plain = date_phrases.without(certain, times=False)
+    has_date = bool(spans.PHRASE.search(sentence))
+    timeless = spans.without(certain, times=True)
+    plain = spans.without(certain, times=False)
     for rule in _rules():
         words = timeless if rule.dated else plain
         if (rule.only_dated and not has_date) or not rule.opening.match(words):
@@ -290,7 +290,7 @@ def parse_ending(statement: str) -> Ending | None:
     """What a sentence says is over; None when it says nothing of the kind, or not for sure."""
     if len(statement) > MAX_LENGTH or is_doubtful(statement):
         return None
-    sentence = date_phrases.without(" ".join(statement.split()).strip(" .!"), times=True)
+    sentence = spans.without(" ".join(statement.split()).strip(" .!"), times=True)
     if replaced := _BEFORE.fullmatch(sentence) or _AFTER.fullmatch(sentence):
         return Ending(replaced["old"], replaced["new"])
     for pattern in _SWITCHED:
@@ -304,7 +304,7 @@ def parse_ending(statement: str) -> Ending | None:
     if part and _NO_LONGER.search(part["old"]) and not (_CLAUSE.search(part["old"]) or _NO_LONGER.search(part["new"])):
         return Ending(cut(part["old"]), part["new"])  # "I parked on level 5, no longer on level 3"
     if _NO_LONGER.search(sentence):
-        left = cut(date_phrases.without_future(sentence, statement))
+        left = cut(spans.without_future(sentence, statement))
         return None if _OPINION.search(left) else Ending(left)
     for pattern, of in ((_STOPPED, None), (_LEFT, DATED), (_SOLD, _OWNING)):
         if pattern.search(sentence):
@@ -314,7 +314,7 @@ def parse_ending(statement: str) -> Ending | None:
 
 def is_doubtful(statement: str) -> bool:
     """Whether a sentence asks or supposes: then none of its clauses is sure."""
-    return bool(_UNSURE.search(date_phrases.without_future(statement, statement)))
+    return bool(_UNSURE.search(spans.without_future(statement, statement)))
 
 
 def covers(ending: Ending, statement: str, triple: Triple, stems: dict[str, str]) -> bool:

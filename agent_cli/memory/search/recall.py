@@ -15,9 +15,9 @@ from typing import Any
 from agent_cli import clock, kinds, text
 from agent_cli.errors import StoreError
 from agent_cli.memory import scope
-from agent_cli.memory.dates import periods, spans
-from agent_cli.memory.dates.spans import Span
-from agent_cli.memory.language import statements, terms
+from agent_cli.memory.dates import periods
+from agent_cli.memory.language import spans, statements, terms
+from agent_cli.memory.language.spans import Span
 from agent_cli.memory.search import candidates, index, passage_context, ranking, validity, vectors, word_tables
 from agent_cli.memory.search.candidates import Filter, Question, Request
 from agent_cli.memory.search.passage_context import ALONE, Around, CandidateRow, Known

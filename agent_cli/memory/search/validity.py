@@ -18,8 +18,7 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from agent_cli import clock, kinds, text
-from agent_cli.memory.dates import spans
-from agent_cli.memory.language import statements, terms, triples
+from agent_cli.memory.language import spans, statements, terms, triples
 from agent_cli.memory.language.triples import Triple
 from agent_cli.memory.search import candidates, graph, word_tables
 from agent_cli.memory.search.candidates import Question, Request

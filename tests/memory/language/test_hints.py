@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_cli.memory.language import date_phrases, languages, statements
+from agent_cli.memory.language import languages, spans, statements
 from agent_cli.text import Pattern
 from tests.tables import for_each
 
@@ -27,7 +27,7 @@ TOLD_BY = [  # each pattern, what every text that it matches must pass, and how 
         for name in ("REMEMBER", "REMEMBER_QUESTION", "NOTE", "FORGET")
     ),
     *((claim, partial(languages.mentions, name="PROMISE_WORDS"), 60) for claim in statements._CLAIMS.values()),
-    (date_phrases.PHRASE, date_phrases.PHRASE._hint, 10),
+    (spans.PHRASE, spans.PHRASE._hint, 10),
 ]
 
 
@@ -43,7 +43,7 @@ def test_whatever_a_pattern_matches_has_one_of_the_words_without_which_it_is_not
 
 @for_each("sentence", ["Check your email today.", "Maybe they remain on stage.", "My son is a person."])
 def test_a_word_that_only_holds_the_name_of_a_month_or_a_unit_compiles_nothing(sentence):
-    assert not date_phrases.PHRASE._hint(sentence)
+    assert not spans.PHRASE._hint(sentence)
 
 
 @pytest.mark.parametrize("language", languages.ALL)

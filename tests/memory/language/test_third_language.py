@@ -17,7 +17,8 @@ from datetime import UTC, datetime
 from agent_cli.memory.language import languages
 from tests.memory.language import toy
 languages.ALL = (*languages.ALL, toy)
-from agent_cli.memory.dates import due_times, spans
+from agent_cli.memory.dates import due_times
+from agent_cli.memory.language import spans
 from agent_cli.memory.language import secrets, statements, triples
 now = datetime(2026, 11, 20, 18, 30, tzinfo=UTC)
 day = lambda moment: moment and moment.date().isoformat()

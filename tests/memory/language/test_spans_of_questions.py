@@ -5,8 +5,8 @@ from datetime import datetime, timedelta, timezone
 from hypothesis import given
 from hypothesis import strategies as some
 
-from agent_cli.memory.dates import spans
 from agent_cli.memory.facts import adoption
+from agent_cli.memory.language import spans
 from tests.conftest import memory_of
 from tests.tables import columns, for_each, listed
 

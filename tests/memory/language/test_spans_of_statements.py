@@ -4,7 +4,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from agent_cli.memory.dates import spans
+from agent_cli.memory.language import spans
 from tests.tables import columns, for_each, listed
 
 NOW = datetime(2026, 11, 20, 18, 30, tzinfo=timezone(timedelta(hours=1)))
