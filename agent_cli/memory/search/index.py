@@ -29,7 +29,7 @@ from agent_cli.memory import search_sources
 from agent_cli.memory.language import secrets, terms, triples
 from agent_cli.memory.search import graph, vectors, word_tables
 from agent_cli.store import meta
-from agent_cli.store.db import Database, IndexDamaged, TransactionLost
+from agent_cli.store.db import Database, IndexDamaged, Row, TransactionLost
 
 T = TypeVar("T")
 
@@ -90,16 +90,11 @@ class SourceRow(NamedTuple):  # an import makes some thousand a second of these:
 
 
 class Passage(NamedTuple):
-    """A piece of a row, from `start`, so many characters long. From `row` on: the columns of its own."""
+    """A piece of a row, from `start`, so many characters long."""
 
-    owner: str
-    place: str
-    row: int
+    source: SourceRow
     start: int
     length: int
-    session: int | None
-    author: str
-    at: int  # seconds since 1970
     day: int  # days since 1970, in the person's time zone
     facts: str | None
     grams: str | None
@@ -115,10 +110,6 @@ class StaleRow(NamedTuple):
     replaced: Sequence[int]  # ids
     passages: Sequence[Passage]
     tail: bool
-
-
-_Last = tuple[int, int, int]
-"""Id, start and length of the last passage of a row."""
 
 
 def read_stale(db: Database, limit: int, portion: int, without: Sequence[StaleRow] = ()) -> list[StaleRow]:
@@ -161,21 +152,10 @@ def _stale_row(db: Database, kind: str, row: int, source: SourceRow | None, repl
     return StaleRow(kind, row, replaced, made, tail)
 
 
-def _read_row(db: Database, kind: str, row: int) -> SourceRow | None:
-    """The row, or None when it is not searched."""
-    return next(iter(_read(db, kind, [row])), None)
-
-
-def _of_rows(db: Database, kind: str, rows: Sequence[int]) -> list[int]:
-    return [id for _, id in db.rows(_OF_ROWS, (rows, kind))]
-
-
-def _last_passage(db: Database, kind: str, row: int) -> _Last | None:
-    """The last passage of a row."""
-    found = db.row(
-        "select id, start, length from passage where kind = ? and row = ? order by start desc limit 1", (kind, row)
-    )
-    return (found[0], found[1], found[2]) if found else None
+def _last_passage(db: Database, kind: str, row: int) -> Row | None:
+    """Id, start and length of the last passage of a row."""
+    sql = "select id, start, length from passage where kind = ? and row = ? order by start desc limit 1"
+    return db.row(sql, (kind, row))
 
 
 def _cut(source: SourceRow, start: int = 0, most: int = _PORTION) -> tuple[list[Passage], bool]:
@@ -195,16 +175,13 @@ def _cut(source: SourceRow, start: int = 0, most: int = _PORTION) -> tuple[list[
     for first, length in pieces:
         text = source.text[first : first + length]
         masked = secrets.mask_piece(source.text, hidden, first, length) if hidden else text
-        facts = _fact_words(source.facts) if source.facts and not first else None
+        facts = None
+        if source.facts and not first:  # the statements, with words that questions about them use
+            said = ((fact, triples.search_words(name) if name else "") for fact, name in json.loads(source.facts))
+            facts = "\n".join(f"{fact} {words}".strip() for fact, words in said)
         copies = (None, text if long else None) if masked == text else (masked, None)
-        row, said = (source.owner, source.place, source.row), (source.session, source.author, source.at)
-        made.append(Passage(*row, first, length, *said, day, facts, terms.bigrams(masked) or None, *copies))
+        made.append(Passage(source, first, length, day, facts, terms.bigrams(masked) or None, *copies))
     return made, tail
-
-
-def _day_words(day: int) -> str:
-    moment = _EPOCH + timedelta(days=day)
-    return f"{moment.day} {moment:%B %Y %A}"
 
 
 def _read(db: Database, kind: str, rows: Sequence[int]) -> Iterator[SourceRow]:
@@ -215,12 +192,6 @@ def _read(db: Database, kind: str, rows: Sequence[int]) -> Iterator[SourceRow]:
               select id, owner, place, session, author, {seconds}, utc_offset, text, facts from found"""
     for row in db.each(sql, (rows,)):
         yield SourceRow(kind, *row)
-
-
-def _fact_words(encoded: str) -> str:
-    """The statements of facts (JSON [[statement, predicate], …]), with words that questions about them use."""
-    facts = json.loads(encoded)
-    return "\n".join(f"{fact} {triples.search_words(name) if name else ''}".strip() for fact, name in facts)
 
 
 def refresh(db: Database) -> int:
@@ -302,13 +273,13 @@ def _add_trigrams(db: Database) -> bool:
 def _index_tail(db: Database, kind: str, row: int) -> Iterator[None]:
     """Index what follows the last passage of a row. Ends when another process indexes or erases it meanwhile."""
     last = _last_passage(db, kind, row)
-    source = _read_row(db, kind, row)  # once: reading it for each step would take the square of its length
+    source = next(_read(db, kind, [row]), None)  # once: reading it for each step would take the square of its length
     if last is None or source is None:
         with db.write():
             db.execute("update stale set tail = 0 where kind = ? and row = ?", (kind, row))
         return
 
-    def index(step: Sequence[Passage], last: _Last, *, is_end: bool) -> _Last | None:
+    def index(step: Sequence[Passage], last: Row, *, is_end: bool) -> Row | None:
         """The new last passage. As long as the old one is there, the text is the one that was read: no text changes
         while it has passages."""
         with db.write():
@@ -321,7 +292,7 @@ def _index_tail(db: Database, kind: str, row: int) -> Iterator[None]:
 
     tail = True
     while tail:
-        made, tail = _cut(source, terms.next_start(*last[1:]), _BLOCK)
+        made, tail = _cut(source, terms.next_start(last[1], last[2]), _BLOCK)
         for first in range(0, len(made), _STEP):
             step, is_end = made[first : first + _STEP], not tail and first + _STEP >= len(made)
             last = _without_damaged(db, partial(index, step, last, is_end=is_end))
@@ -403,7 +374,7 @@ def erase(db: Database, kind: str, rows: Sequence[int], *, lazily: bool = False)
     """
     if lazily:
         word_tables.configure(db, {"secure-delete": 0})
-    _remove(db, _of_rows(db, kind, rows))
+    _remove(db, [id for _, id in db.rows(_OF_ROWS, (rows, kind))])
     if lazily:
         word_tables.configure(db, {"secure-delete": 1})
 
@@ -459,19 +430,24 @@ def _add(db: Database, kind: str, made: Sequence[Passage], before_words: Callabl
     last = _last(db, kind)
     step = -1 if kind == FILES else 1
     areas = dict[tuple[str, str], int]()
-    for key in {(each.owner, each.place) for each in made}:
+    for key in {(each.source.owner, each.source.place) for each in made}:
         existing = db.value("select id from area where owner = ? and place = ?", key)
         areas[key] = existing or db.insert("insert into area (owner, place) values (?, ?)", key)
-    days = [(day, _day_words(day)) for day in {each.day for each in made}]
+    moments = [(day, _EPOCH + timedelta(days=day)) for day in {each.day for each in made}]
+    days = [(day, f"{moment.day} {moment:%B %Y %A}") for day, moment in moments]
     db.execute_many("insert into day values (?, ?) on conflict do nothing", days)
-    authors = [(name,) for name in {each.author for each in made} if name]
+    authors = [(name,) for name in {each.source.author for each in made} if name]
     db.execute_many("insert into speaker values (?) on conflict do nothing", authors)
     ids = range(last + step, last + step * (len(made) + 1), step)
+    rows = []
+    for id, (source, start, length, *kept) in zip(ids, made, strict=True):
+        _, row, owner, place, session, author, at, *_ = source
+        rows.append((id, kind, areas[owner, place], row, start, length, session, author, at, *kept))
     db.execute_many(
         """insert into passage
                (id, kind, area, row, start, length, session_id, author, at, day, facts, grams, masked, text)
            values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-        [(id, kind, areas[each[:2]], *each[2:]) for id, each in zip(ids, made, strict=True)],
+        rows,
     )
     before_words()
     later = kind != FILES and word_tables.trigrams_until(db) is not None
@@ -529,16 +505,16 @@ def check(db: Database, now: datetime) -> list[str]:
     SQLite's and FTS5's own checks read everything, or miss it. Here the passages are counted, and 32 of them are
     searched by their own words and vectors: an index that has lost a tenth is detected in 29 of 30 checks.
     """
-    checks = {"words": _finds_words, "trigrams": _finds_trigrams, "vectors": _finds_vectors}
     damaged = list[str]()
-    for name, is_sound in checks.items():
+    for name in (*word_tables.DEFINITIONS, "vectors"):
         with db.snapshot():  # other programs write meanwhile
             first, last = db.row("select (select min(id) from passage), (select max(id) from passage)") or (None, None)
             chosen = random.sample(ids := range(first, last + 1), min(_SAMPLE, len(ids))) if first is not None else []
             texts = "select t.id, t.own from json_each(?) c cross join passage_text t on t.id = c.value"
             try:
                 with db.index_access():
-                    sound = is_sound(db, dict(db.rows(texts, (chosen,))))
+                    sample: dict[int, str] = dict(db.rows(texts, (chosen,)))
+                    sound = _finds_vectors(db, sample) if name == "vectors" else _finds_words(db, name, sample)
             except IndexDamaged:
                 sound = False
         if not sound:
@@ -549,27 +525,20 @@ def check(db: Database, now: datetime) -> list[str]:
     return meta.damaged_indexes(db)
 
 
-def _finds_words(db: Database, sample: Mapping[int, str]) -> bool:
-    """Whether each passage is there, and found by its first words; the index sees none in some."""
-    name, queries = word_tables.table(db, "words"), dict[int, str]()
-    for id, words in sample.items():
-        first = " ".join(words.replace('"', " ").replace("\0", " ").split()[:_WORDS])
-        queries[id] = f'own : "{first}"' if db.tokens(first) else ""
+def _finds_words(db: Database, index: str, sample: Mapping[int, str]) -> bool:
+    """Whether each passage is there, and found by its first words or by a few runs of three ASCII letters or digits;
+    the index sees none in some."""
+    name, until = word_tables.table(db, index), word_tables.trigrams_until(db)
+    for id, text in sample.items():
+        first = " ".join(text.replace('"', " ").replace("\0", " ").split()[:_WORDS])
+        words = [f'own : "{first}"'] if db.tokens(first) else []
+        if index == "trigrams":
+            words = [f'"{triple}"' for triple in _PLAIN.findall(text)[:_TRIPLES] if until is None or id <= until]
+        found = f"select 1 from {name} where {name} match ? and rowid = ?"
+        if words and not db.value(found, (" AND ".join(words), id)):
+            return False
     counted = f"select (select count(*) from passage) = (select count(*) from {name}_docsize)"
-    return bool(db.value(counted)) and _finds(db, name, queries)
-
-
-def _finds_trigrams(db: Database, sample: Mapping[int, str]) -> bool:
-    """Whether each passage is found by a few runs of three ASCII letters or digits."""
-    until = word_tables.trigrams_until(db)
-    made = {id: _PLAIN.findall(words)[:_TRIPLES] for id, words in sample.items() if until is None or id <= until}
-    queries = {id: " AND ".join(f'"{triple}"' for triple in triples) for id, triples in made.items()}
-    return _finds(db, word_tables.table(db, "trigrams"), queries)
-
-
-def _finds(db: Database, name: str, queries: Mapping[int, str]) -> bool:
-    sql = f"select 1 from {name} where {name} match ? and rowid = ?"
-    return all(db.value(sql, (match, id)) for id, match in queries.items() if match)
+    return index == "trigrams" or bool(db.value(counted))
 
 
 def _finds_vectors(db: Database, sample: Mapping[int, str]) -> bool:
