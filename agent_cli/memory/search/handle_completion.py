@@ -4,48 +4,33 @@ They run at every key, so each query reads a bounded number of rows by an index,
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 
-from agent_cli import kinds
 from agent_cli.memory import search_sources
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.text import one_line
 
 LIMIT = 50
-_NEWEST = 500  # rows of a kind whose words are searched; handles are searched among all
+_NEWEST = 500  # rows of a kind that are searched by the beginning of their handle, and by their words
 
 
-def handles(db: Database, owner: str, names: Sequence[str], prefix: str, limit: int = LIMIT) -> list[tuple[str, str]]:
-    """(handle, words) of rows of these kinds whose handle has this prefix, then of the newest with it in their
-    words."""
-    found: dict[str, str] = {}
-    for kind in names:
-        for id, words in islice(_by_number(db, owner, kind, prefix.lower()), limit):
-            found[ids.handle(kind, id)] = one_line(words or "", 60)
+def handles(db: Database, owner: str, names: Sequence[str], prefix: str) -> list[tuple[str, str]]:
+    """(handle, words) of rows of these kinds: that with this handle, those with this prefix, and then those with it in
+    their words, of the newest."""
+    by_handle, by_words = dict[str, str](), dict[str, str]()
+    number = re.fullmatch(r"[a-z](\d{1,12})", prefix.lower())
+    values = {"owner": owner, "id": int(number[1]) if number else 0}
     for kind in names:
         source = search_sources.source_of(kind)
-        sql = f"{source.completions.format(more='')} order by {source.order} limit {_NEWEST}"
-        rows = db.rows(sql, {"owner": owner})
-        for id, words in rows if len(found) < limit else ():
-            if prefix.casefold() in (words or "").casefold():
-                found.setdefault(ids.handle(kind, id), one_line(words or "", 60))
-    return list(found.items())[:limit]
-
-
-def _by_number(db: Database, owner: str, kind: str, prefix: str) -> Iterator[tuple[int, str]]:
-    """(id, words) of rows by the prefix of their handle: f12 is f12, f120 to f129, f1200 …"""
-    match = re.fullmatch(rf"{kinds.BY_NAME[kind].letter}([1-9]\d{{0,11}})", prefix)
-    # With a plain column SQLite would go through all rows of the owner.
-    sql = search_sources.source_of(kind).completions.replace("owner =", "+owner =")
-    first, size = int(match[1]) if match else 0, 1
-    while first and first <= 10**12:
-        yield from db.rows(
-            f"{sql.format(more='and id between :first and :last')} order by id limit {LIMIT}",
-            {"owner": owner, "first": first, "last": first + size - 1},
-        )
-        first, size = 10 * first, 10 * size
+        newest = f"{source.completions.format(more='')} order by {source.order} limit {_NEWEST}"
+        for id, words in (*db.rows(source.completions.format(more="and id = :id"), values), *db.rows(newest, values)):
+            handle = ids.handle(kind, id)
+            if handle.startswith(prefix.lower()):
+                by_handle[handle] = words or ""
+            elif prefix.casefold() in (words or "").casefold():
+                by_words[handle] = words or ""
+    return [(handle, one_line(words, 60)) for handle, words in [*by_handle.items(), *by_words.items()][:LIMIT]]
 
 
 def periods(db: Database, owner: str, prefix: str) -> list[str]:
