@@ -12,7 +12,6 @@ import struct
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
-from functools import lru_cache
 from typing import Any, Protocol
 
 from agent_cli.errors import StoreError
@@ -88,12 +87,7 @@ def being_filled(db: Database) -> VectorSet | None:
 
 def _stored(db: Database, key: str) -> VectorSet | None:
     stored = meta.get(db, key)
-    return _decoded(stored) if stored else None
-
-
-@lru_cache(4)
-def _decoded(stored: str) -> VectorSet:
-    return VectorSet(**json.loads(stored))
+    return VectorSet(**json.loads(stored)) if stored else None
 
 
 def _parts(db: Database, of: VectorSet) -> list[VectorSet]:
@@ -138,14 +132,13 @@ def _make(db: Database, made: VectorSet) -> None:
 
 def swap(db: Database) -> None:
     """Make the set being filled the current one, and drop the old one."""
-    if (filled := being_filled(db)) is None:
-        return
-    old = current(db)
+    filled, old = being_filled(db), current(db)
     with db.write():
-        meta.put(db, "vectors", json.dumps(asdict(filled)))
-        meta.drop(db, "vectors next")
-        if old:
-            _drop(db, old)
+        if filled:
+            meta.put(db, "vectors", json.dumps(asdict(filled)))
+            meta.drop(db, "vectors next")
+            if old:
+                _drop(db, old)
 
 
 def recreate(db: Database) -> None:
@@ -210,7 +203,7 @@ def _fill(db: Database, whole: VectorSet, into: VectorSet, embed: Embed, limit: 
 
 def insert(db: Database, into: VectorSet, id: int, vector: Sequence[float]) -> None:
     db.execute(f"insert into {into.bits} (rowid, e) values (?, vec_bit(?))", (id, to_bits(vector)))
-    db.execute(f"insert into {into.table} values (?, ?)", (id, to_bytes(tuple(vector))))
+    db.execute(f"insert into {into.table} values (?, ?)", (id, to_bytes(vector)))
 
 
 def erase(db: Database, ids: Sequence[int]) -> None:
@@ -288,7 +281,7 @@ def cosines(db: Database, vector_set: VectorSet, query: Sequence[float], ids: Se
     if not _exists(db, vector_set):
         return {}
     sql = f"select f.id, {_COSINE} from json_each(?) c cross join {vector_set.table} f on f.id = c.value"
-    return dict(db.rows(sql, (to_bytes(tuple(query)), ids)))
+    return dict(db.rows(sql, (to_bytes(query), ids)))
 
 
 _samples: dict[tuple[str, str, int], list[int]] = {}
@@ -309,9 +302,8 @@ def distance_bound(db: Database, vector_set: VectorSet, bits: bytes) -> int:
     return distances[min(len(distances) - 1, int(len(distances) * max(3 * NEAREST / existing, 0.002)))]
 
 
-@lru_cache(4)
-def to_bytes(vector: tuple[float, ...]) -> bytes:
-    """A unit vector with one signed byte for each dimension. That of a question is compared three times."""
+def to_bytes(vector: Sequence[float]) -> bytes:
+    """A unit vector with one signed byte for each dimension."""
     return struct.pack(f"{len(vector)}b", *[round(127 * x) for x in vector])
 
 
