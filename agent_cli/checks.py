@@ -193,7 +193,7 @@ def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
 def _indexes(app: App) -> Iterator[Finding]:
     db = app.db
     try:
-        damaged = index.check(db, app.time())
+        damaged = index.check(db)
         upkeep.report_damage(app, db, damaged)
         summary = f"sound, {counted(index.count_stale(db), 'row waits', 'rows wait')} to be indexed"
         if without := word_tables.count_without_trigrams(db):

@@ -97,10 +97,8 @@ def after_turn(app: App, db: Database) -> None:
         from agent_cli.tools import mcp
 
         mcp.store_changes(db, app.tool_servers, app.notice)
-    now = app.time()
-    unfinished = not index.is_complete(db) or word_tables.needs_merge(db) or app.embedders.can_fill(db)
-    if unfinished or index.is_check_due(db, now):
-        jobs.add(db, INDEX, "all", now)
+    if not index.is_complete(db) or word_tables.needs_merge(db) or app.embedders.can_fill(db):
+        jobs.add(db, INDEX, "all", app.time())
     finish_erasure(app, db)
 
 

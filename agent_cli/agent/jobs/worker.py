@@ -38,7 +38,7 @@ from agent_cli.memory.search import index, recall_log, vectors, word_tables
 from agent_cli.memory.skills import skill_extraction
 from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.messages import Message
-from agent_cli.store import events, ids, jobs, meta
+from agent_cli.store import events, ids, jobs
 from agent_cli.store.db import Database
 from agent_cli.text import unfenced
 from agent_cli.values import frozen
@@ -123,9 +123,7 @@ def summarise_folded(context: JobContext, job: jobs.Job) -> Effect:
 def update_index(context: JobContext, job: jobs.Job) -> None:
     """Update the word index and the vectors, merge index segments, and check for damage."""
     _step_by_step(context, index.refresh_steps(context.db))
-    if index.is_check_due(context.db, context.time()):
-        index.check(context.db, context.time())
-    for name in meta.damaged_indexes(context.db):
+    for name in index.check(context.db):
         jobs.add(context.db, REPAIR, name, context.time())
     word_tables.merge(context.db)  # before the vectors: their server may be down
     _step_by_step(context, context.embedders.fill(context.db))

@@ -9,7 +9,6 @@ from agent_cli import clock
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.scope import Scope
-from agent_cli.memory.search import index
 from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.summaries.summaries import NewSummary
 from agent_cli.store import events, ids, jobs
@@ -59,7 +58,6 @@ def close_silent(db: Database, time: clock.Clock, silence: timedelta) -> None:
 def close_abandoned(db: Database, time: clock.Clock) -> None:
     """Close the sessions that killed processes left open, as these would have done."""
     for session, kind, scope in sessions.abandoned(db):
-        index.request_check(db)
         recover(db, session, scope, time)
         if kind in sessions.ONE_SHOTS:
             end_one_shot(db, session, time)

@@ -17,7 +17,7 @@ import re
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from functools import partial
 from itertools import accumulate, takewhile
 from queue import SimpleQueue
@@ -65,12 +65,9 @@ PATIENCE = 0.5  # seconds that a search waits for another program that writes
 _TAIL_SECONDS = 0.2  # how long a command may work on the rest of long texts
 _MANY, _REBUILT = 100, 50  # of so many passages, removing a passage takes as long as indexing a hundred
 
-
 _SAMPLE = 32  # passages that are searched
 _SCANNED = 3  # of them searched among all vectors
 _WORDS, _TRIPLES = 8, 3  # of each passage
-_BETWEEN_CHECKS = timedelta(days=1)
-_CHECKED = "checked"
 _PLAIN = re.compile("[A-Za-z0-9]{3}")
 
 
@@ -489,17 +486,7 @@ def _remove(db: Database, ids: Sequence[int]) -> None:
                 word_tables.rebuild(db, index, name)
 
 
-def is_check_due(db: Database, now: datetime) -> bool:
-    """Whether the last check was a day ago, or another was requested."""
-    return meta.is_due(db, _CHECKED, now, _BETWEEN_CHECKS)
-
-
-def request_check(db: Database) -> None:
-    """Request a check soon: a process crashed."""
-    meta.drop(db, _CHECKED)
-
-
-def check(db: Database, now: datetime) -> list[str]:
+def check(db: Database) -> list[str]:
     """Check every index for damage that raises no error and only loses hits; returns the names of all damaged ones.
 
     SQLite's and FTS5's own checks read everything, or miss it. Here the passages are counted, and 32 of them are
@@ -521,7 +508,6 @@ def check(db: Database, now: datetime) -> list[str]:
             damaged.append(name)
     for name in damaged:
         meta.note_damaged(db, name)
-    meta.stamp(db, _CHECKED, now)
     return meta.damaged_indexes(db)
 
 

@@ -2,25 +2,21 @@
 
 import random
 import shutil
-from datetime import timedelta
 
 import pytest
 
 from agent_cli.agent.jobs import worker
 from agent_cli.agent.jobs.job_context import JobContext
 from agent_cli.llm.model import Cancel
-from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index, recall, vectors
 from agent_cli.memory.search.candidates import Filter
-from agent_cli.store import holder, jobs, meta
+from agent_cli.store import jobs, meta
 from agent_cli.store.db import Database
 from tests.agent.jobs.test_worker import NO_EMBEDDER
 from tests.conftest import NOON, empty, noon
 from tests.recalling import EMBEDDED, catch_up, embed, note, say, session_of, take_in
 from tests.tables import listed
-
-DAY = timedelta(days=1)
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +88,7 @@ def test_damage_is_noticed_and_mended_by_the_index_job(file, name, sql):
     index_job(db)
     assert meta.damaged_indexes(db) == []
     assert [row["state"] for row in jobs.listing(db, 10) if row["kind"] == "mend"] == ["done"]
-    assert index.check(db, NOON) == []
+    assert index.check(db) == []
     found = recall.find(db, "submarine", Filter("person"), NOON, 1, EMBEDDED)
     assert ([hit.text for hit in found.hits], found.damaged) == (["The submarine is yellow"], ())
     db.close()
@@ -105,7 +101,7 @@ def test_damage_is_noted_under_its_name_and_the_silent_is_noticed_by_no_search(f
     db = opened(file, sql)
     if sql in SILENT[name]:
         assert recall.find(db, "submarine", Filter("person"), NOON).damaged == ()
-    assert index.check(db, NOON) == [name]
+    assert index.check(db) == [name]
     db.close()
 
 
@@ -125,47 +121,17 @@ def test_what_is_whole_is_never_taken_for_damaged(file):
     for _ in range(2):
         vectors.fill(db, vectors.current(db), EMBEDDED.embed_documents)
         for _ in range(30):
-            assert index.check(db, NOON) == []
+            assert index.check(db) == []
     db.close()
 
 
 def test_an_empty_memory_is_sound_and_every_odd_text_is_looked_for(db, session):
     """All of a small memory is in each sample."""
-    assert index.check(db, NOON) == []
+    assert index.check(db) == []
     for words in ("…", "🙂", '"', "a\0b", "我下周去东京出差", "İstanbul ß Ⅻ", "cafe\u0301", "\u200b", "²", "١٢٣"):
         say(db, session, words)
     catch_up(db)
-    assert index.check(db, NOON) == []
-
-
-def test_it_is_looked_once_a_day_and_after_a_process_died(db, session):
-    assert index.is_check_due(db, NOON)
-    index.check(db, NOON)
-    assert not index.is_check_due(db, NOON + DAY / 2)
-    assert index.is_check_due(db, NOON + DAY)
-    assert index.is_check_due(db, NOON - DAY)  # the clock was set back
-    db.execute("update session set holder = 'nowhere/1/1' where id = ?", (session,))
-    closing.close_abandoned(db, noon)
-    assert not index.is_check_due(db, NOON)
-    db.execute("update session set holder = ?, closed_at = null", (_dead_holder(),))
-    closing.close_abandoned(db, noon)
-    assert index.is_check_due(db, NOON)
-
-
-def _dead_holder():
-    """As a process of this machine that was killed."""
-    return "/".join([*holder.this_process().split("/")[:2], "0"])
-
-
-def test_a_damaged_index_is_not_looked_for_before_its_time(file):
-    db = opened(file)
-    index_job(db)
-    db.execute("delete from trigrams_1_idx")
-    index_job(db)
-    assert [row["kind"] for row in jobs.listing(db, 10)].count("mend") == 0
-    index_job(db, lambda: NOON + DAY)
-    assert [row["kind"] for row in jobs.listing(db, 10)].count("mend") == 1
-    db.close()
+    assert index.check(db) == []
 
 
 def test_vectors_swapped_while_they_are_looked_at_are_not_taken_for_damaged(file, monkeypatch):
@@ -177,7 +143,7 @@ def test_vectors_swapped_while_they_are_looked_at_are_not_taken_for_damaged(file
         return draw(ids, count)
 
     monkeypatch.setattr(random, "sample", swapping)
-    assert index.check(db, NOON) == []
+    assert index.check(db) == []
     assert vectors.being_filled(db) is None
     other.close()
     db.close()
