@@ -1,14 +1,24 @@
-"""How the rows of each kind are searched and completed, as SQL.
+"""How the rows of each kind are searched and completed, as SQL, and the completions of handles while a person types.
+
+These run at every key, so each query reads a bounded number of rows by an index, however large the file is.
 
 Search is below the folders that own the tables and imports none of them, so that it starts without the code of all
 kinds. A kind from elsewhere names in kinds.py the module whose SOURCES hold its SearchSource.
 """
 
+import re
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 
 from agent_cli import kinds
+from agent_cli.store import ids
+from agent_cli.store.db import Database
+from agent_cli.text import one_line
 from agent_cli.values import frozen
+
+_MOST = 50  # completions
+_NEWEST = 500  # rows of a kind that are searched by the beginning of their handle, and by their words
 
 
 @frozen
@@ -97,3 +107,31 @@ def source_of(name: str) -> SearchSource:
     """The source of a kind; an empty one where its rows are neither searched nor completed."""
     found: SearchSource = import_module(kinds.BY_NAME[name].source).SOURCES.get(name, SearchSource())
     return found
+
+
+def handles(db: Database, owner: str, names: Sequence[str], prefix: str) -> list[tuple[str, str]]:
+    """(handle, words) of rows of these kinds: that with this handle, those with this prefix, and then those with it in
+    their words, of the newest."""
+    by_handle, by_words = dict[str, str](), dict[str, str]()
+    number = re.fullmatch(r"[a-z](\d{1,12})", prefix.lower())
+    values = {"owner": owner, "id": int(number[1]) if number else 0}
+    for kind in names:
+        source = source_of(kind)
+        newest = f"{source.completions.format(more='')} order by {source.order} limit {_NEWEST}"
+        for id, words in (*db.rows(source.completions.format(more="and id = :id"), values), *db.rows(newest, values)):
+            handle = ids.handle(kind, id)
+            if handle.startswith(prefix.lower()):
+                by_handle[handle] = words or ""
+            elif prefix.casefold() in (words or "").casefold():
+                by_words[handle] = words or ""
+    return [(handle, one_line(words, 60)) for handle, words in [*by_handle.items(), *by_words.items()][:_MOST]]
+
+
+def periods(db: Database, owner: str, prefix: str) -> list[str]:
+    """The keys of periods with a summary and this prefix, the latest first."""
+    rows = db.rows(
+        """select period from summary where owner = ?1 and period <> '' and period >= ?2
+             and period < ?2 || char(1114111) order by period desc limit ?3""",
+        (owner, prefix, _MOST),
+    )
+    return [key for (key,) in rows]

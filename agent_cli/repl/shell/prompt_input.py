@@ -40,10 +40,9 @@ from agent_cli.app import models
 from agent_cli.app.app import App
 from agent_cli.config import settings_file
 from agent_cli.errors import AgentError, StoreError, UsageError
-from agent_cli.memory import tombstones
+from agent_cli.memory import search_sources, tombstones
 from agent_cli.memory.conversations import log
 from agent_cli.memory.dates import periods
-from agent_cli.memory.search import handle_completion
 from agent_cli.memory.skills import skills
 from agent_cli.messages import Part, join_parts
 from agent_cli.render.layout import cut
@@ -418,7 +417,7 @@ def _handles(*names: str, whole: bool = False) -> Callable[[App, str], Iterator[
     def suggest(app: App, typed: str) -> Iterator[Completion]:
         prefix = typed if whole or not typed else (typed[-1:].strip() and typed.split()[-1])
         with closing(app.db.another_connection()) as db:
-            for handle, description in handle_completion.handles(db, app.scope.owner, names, prefix):
+            for handle, description in search_sources.handles(db, app.scope.owner, names, prefix):
                 yield _suggestion(handle, len(prefix), description)
 
     return suggest
@@ -469,7 +468,7 @@ def _settings(app: App, typed: str) -> Iterator[Completion]:
 def _periods(app: App, typed: str) -> Iterator[Completion]:
     yield from _choices(("today", "yesterday", *periods.UNITS[1:]), typed)
     with closing(app.db.another_connection()) as db:
-        for key in handle_completion.periods(db, app.scope.owner, typed.upper()):
+        for key in search_sources.periods(db, app.scope.owner, typed.upper()):
             yield _suggestion(key, len(typed))
 
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from agent_cli.agent import carry_over
+from agent_cli.memory import search_sources
 from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import adoption, facts
@@ -15,7 +16,7 @@ from agent_cli.memory.language.triples import Claim
 from agent_cli.memory.lifecycle import closing, retention, rewind
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.reports import records
-from agent_cli.memory.search import handle_completion, index, recall, recall_log
+from agent_cli.memory.search import index, recall, recall_log
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.skills import skills
 from agent_cli.memory.summaries import period_summaries, summaries
@@ -90,11 +91,11 @@ def test_a_session_of_which_all_is_taken_back_is_in_no_list_and_is_no_latest(db,
 
 def test_a_session_is_named_after_and_offered_by_what_still_counts(db, session):
     asked = exchange(db, session, "The printer is called Gutenberg.", "A fine name.")
-    assert handle_completion.handles(db, HERE.owner, ["session"], "gut") == [("s1", "The printer is called Gutenberg.")]
+    assert search_sources.handles(db, HERE.owner, ["session"], "gut") == [("s1", "The printer is called Gutenberg.")]
     take_back(db, session, asked)
-    assert handle_completion.handles(db, HERE.owner, ["session"], "s") == []
+    assert search_sources.handles(db, HERE.owner, ["session"], "s") == []
     exchange(db, session, "My router is a Zyxel.", "Noted.")
-    assert handle_completion.handles(db, HERE.owner, ["session"], "s") == [("s1", "My router is a Zyxel.")]
+    assert search_sources.handles(db, HERE.owner, ["session"], "s") == [("s1", "My router is a Zyxel.")]
     assert [(row["title"], row["turns"]) for row in sessions.listing(db, HERE.owner, 5)] == [
         ("My router is a Zyxel.", 1)
     ]
