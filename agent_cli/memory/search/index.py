@@ -437,9 +437,9 @@ def _add(db: Database, kind: str, made: Sequence[Passage], before_words: Callabl
     db.execute_many("insert into speaker values (?) on conflict do nothing", authors)
     ids = range(last + step, last + step * (len(made) + 1), step)
     rows = []
-    for id, (source, start, length, *kept) in zip(ids, made, strict=True):
+    for id, (source, start, length, *rest) in zip(ids, made, strict=True):
         _, row, owner, place, session, author, at, *_ = source
-        rows.append((id, kind, areas[owner, place], row, start, length, session, author, at, *kept))
+        rows.append((id, kind, areas[owner, place], row, start, length, session, author, at, *rest))
     db.execute_many(
         """insert into passage
                (id, kind, area, row, start, length, session_id, author, at, day, facts, grams, masked, text)
