@@ -88,7 +88,3 @@ def parse(text: str, default: datetime) -> datetime:
         except OverflowError as error:
             raise ValueError(f"the time {text!r} is out of range") from error
     return moment
-
-
-def is_shown(moment: datetime) -> bool:
-    return EARLIEST.year < moment.year < LATEST.year or EARLIEST <= moment <= LATEST

@@ -177,11 +177,9 @@ class Ran:
 
 
 class Program:
-    """The program as a person's shell would start it: `program("ask", "hello")`. No server, unless one is given.
-
-    A command is forked from a process that has imported all (see `warm`), on Linux; whatever is wrapped in another
-    command, or is started where `cold` is true, starts from nothing.
-    """
+    """The program as a person's shell would start it: `program("ask", "hello")`. No server, unless one is given. A
+    command is forked from a process that has imported all (see `warm`), on Linux; whatever is wrapped in another
+    command, or is started where `cold` is true, starts from nothing."""
 
     usual = (sys.executable, "-m", "agent_cli")
     cold = False

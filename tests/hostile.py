@@ -40,9 +40,7 @@ _HEADERS = listed("""
 
 def against_description(api: dict[str, Any], address: str, headers: dict[str, str], cases: int) -> Counter[str]:
     """Try so many cases of each operation, those that fit its description and those that do not; how many of each.
-
-    Raises what schemathesis finds wrong.
-    """
+    Raises what schemathesis finds wrong."""
     tried: Counter[str] = Counter()
     for found in schemathesis.openapi.from_dict(api).get_all_operations():
         operation = found.ok()

@@ -10,9 +10,7 @@ import pytest
 
 def for_each(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Run a test that needs no fixture with each row, as `parametrize` does; in the end, every row that failed is told.
-
-    Raises ValueError for a table without rows, whose test could not fail.
-    """
+    Raises ValueError for a table without rows, whose test could not fail."""
     table = [{names: row} if isinstance(names, str) else dict(zip(names, row, strict=True)) for row in rows]
     if not table:
         raise ValueError(f"no rows of {names}")

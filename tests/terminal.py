@@ -54,10 +54,8 @@ def without_control(command: Sequence[str], env: Mapping[str, str], folder: Path
 
 
 class Terminal:
-    """One whose program starts from nothing, unless a way to start it is given that forks.
-
-    `typed`: what was typed before it started.
-    """
+    """One whose program starts from nothing, unless a way to start it is given that forks. `typed`: what was typed
+    before it started."""
 
     def __init__(
         self,

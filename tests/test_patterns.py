@@ -218,10 +218,8 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def is_slow(work: Callable[[str], object], text: Callable[[int], str], size: int = SIZE) -> bool:
-    """Whether it takes too long each time, at moments apart: a busy machine may be slow for a while.
-
-    Not where a part of the text takes so little that all of it is read in time, be it cubic.
-    """
+    """Whether it takes too long each time, at moments apart: a busy machine may be slow for a while. Not where a part
+    of the text takes so little that all of it is read in time, be it cubic."""
     if any(seconds(partial(work, text(size // part))) * part**3 <= SECONDS for part in (10, 3)):
         return False
     for pause in (0, 0, 0.1, 0.3, 1):

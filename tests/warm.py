@@ -325,9 +325,7 @@ def _exit(code: int) -> None:
 
 def _fill() -> list[bytes]:
     """Take the gaps between all that is held, so that what a fork makes lies together: it copies each page it writes.
-
-    Gives what takes those of small objects. With this a command copies a fifth fewer pages.
-    """
+    Gives what takes those of small objects. With this a command copies a fifth fewer pages."""
     taken = []
     for size in range(48, 513, 16):
         begun = 0

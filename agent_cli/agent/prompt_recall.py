@@ -155,9 +155,9 @@ def select(
         left_out.update(in_profile)
         lines = [(hit, _line(hit)) for hit in near if hit.kind != "fact" or hit.id not in left_out]
         wishes = _fit(lines, int(room * PREFERENCE_SHARE) if found.likely else room)
-    certain = [hit for hit in found.hits if not hit.empty and hit.certainty >= LEAST_CERTAIN] if found.likely else []
     as_wishes = {(hit.kind, hit.id) for hit, _ in wishes}
-    best = [hit for hit in certain if (hit.kind, hit.id) not in as_wishes][:ITEMS]
+    others_found = [hit for hit in found.hits if (hit.kind, hit.id) not in as_wishes] if found.likely else []
+    best = [hit for hit in others_found if not hit.empty and hit.certainty >= LEAST_CERTAIN][:ITEMS]
     lines = [(hit, _line(hit, words, _LONGEST if n else _LONGEST_FIRST)) for n, hit in enumerate(best)]
     others = _fit(lines, room - _size(wishes), in_profile)
     verdict = of_files.verdict if files else "nothing"
@@ -203,12 +203,8 @@ def _fit_files(found: "RecallResult", room: int, others: "RecallResult") -> list
     hits = found.hits if found.verdict == "known" else found.hits[:1] if found.verdict == "maybe" else ()
     if hits and found.verdict != "known" and others.verdict == "known":
         hits = hits if hits[0].coverage >= _AS_GOOD * _coverage(others.hits) else ()
-    return _fit(((hit, _file_line(hit)) for hit in hits), room)
-
-
-def _file_line(hit: "Hit") -> str:
-    name, words = text.one_line(hit.file, 80), text.one_line(hit.text, _LONGEST_OF_FILE)
-    return f"- {hit.handle}, {text.unfenced(name)}: {text.unfenced(words)}"
+    named = [f"{text.one_line(hit.file, 80)}: {text.one_line(hit.text, _LONGEST_OF_FILE)}" for hit in hits]
+    return _fit([(hit, f"- {hit.handle}, {text.unfenced(line)}") for hit, line in zip(hits, named, strict=True)], room)
 
 
 def _coverage(hits: Iterable["Hit"]) -> float:

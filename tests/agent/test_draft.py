@@ -101,9 +101,6 @@ def test_what_arrived_before_the_model_broke_off_is_shown_kept_and_marked(contex
     assert text_of(seen) == "The answer is"
     assert logged(context)[1] == ("assistant", "The answer is", "interrupted")
     assert context.db.rows("select * from tool_call") == []  # a call of a broken reply never ran
-
-
-def test_a_bug_below_leaves_what_arrived_too(context):
     with pytest.raises(KeyError):
         run(chunks([Text("Half"), KeyError("bug")]), context)
     assert logged(context)[-1] == ("assistant", "Half", "interrupted")

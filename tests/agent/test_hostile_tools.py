@@ -64,9 +64,8 @@ def test_whatever_a_tool_raises_is_told_in_words(context, value, said, seconds):
 
 
 def test_a_library_that_ends_the_program_ends_only_its_call(context):
-    assert answered(context, gives(sys.exit, 5.0))[0] == ToolResult(
-        "hostile failed: SystemExit", failed=True, broke=True, quotes=True
-    )
+    ended = ToolResult("hostile failed: SystemExit", failed=True, broke=True, quotes=True)
+    assert answered(context, gives(sys.exit, 5.0))[0] == ended
 
 
 def test_a_tool_that_hangs_is_left_behind_and_can_write_nothing_afterwards(context):

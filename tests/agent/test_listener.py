@@ -61,6 +61,7 @@ def test_what_cannot_be_kept_is_answered_with_what_to_type(lines, db):
         assert lines("don't forget my birthday", at_keyboard) == [unclear]
         later = f"nothing was forgotten yet: {forget} drink coffee shows what it would erase, and asks"
         assert lines("forget that I drink no coffee", at_keyboard) == [later]
+    assert lines("Do you remember that film? Can you remember where I parked?") == []
     assert kept(db) == []
 
 
@@ -94,10 +95,6 @@ def test_an_incognito_conversation_says_once_that_it_keeps_nothing(lines, db):
     said = "remember that I live in Graz. Don't forget to buy milk."
     assert lines(said, keeps=False) == [listener.INCOGNITO_NOTICE]
     assert kept(db) == []
-
-
-def test_a_question_gets_no_line(lines):
-    assert lines("Do you remember that film? Can you remember where I parked?") == []
 
 
 def test_each_clause_that_is_understood_is_kept_by_itself_in_one_line(lines):

@@ -93,13 +93,15 @@ def test_a_further_call_is_not_run_and_the_turn_ends_with_a_sentence(context, la
 
 def test_the_third_same_call_in_a_row_does_not_run(context):
     same = calls(("jot", {"text": "again"}))
-    events = run(agent(same, same, same, "I repeat myself."), context)
-    results = [event.result for event in events if isinstance(event, ToolFinished)]
+    turn = run(agent(same, same, same, "I repeat myself."), context)
+    results = [event.result for event in turn if isinstance(event, ToolFinished)]
     why = "the same call of jot was made 3 times in a row"
     saved = ToolResult("kept until the session closes")
     assert results == [saved, saved, ToolResult(f"not run: {why}", failed=True)]
-    assert events[-1].stopped_by == why
+    assert turn[-1].stopped_by == why
     assert context.db.rows("select text from jotting") == [("again",), ("again",)]
+    audited = [each["kind"] for each in events.listing(context.db, 9, ["call"])]
+    assert audited == ["call allowed", "call allowed", "call stopped"]
 
 
 def test_three_same_calls_in_one_reply_are_answered_too_and_so_are_those_behind(context):
@@ -135,7 +137,7 @@ NOTE = ("save_note", {"text": "Buy milk"})
 @pytest.mark.parametrize(
     ("settings", "kind", "actor", "notes"),
     [
-        ({"approve": lambda call: True}, "call allowed", "person", 1),
+        ({"approve": lambda call: call == ToolCall("call_1", *NOTE)}, "call allowed", "person", 1),
         ({"approve": lambda call: False}, "call refused", "person", 0),
         ({"approve": lambda call: 1 / 0, "rules": {"save_note": "allow"}}, "call allowed by rule", "program", 1),
         ({"approve": lambda call: 1 / 0, "rules": {"save_note": "deny"}}, "call refused by rule", "program", 0),
@@ -163,18 +165,6 @@ def test_every_action_of_a_turn_is_in_the_audit_log_and_no_word_of_it(context):
         ("call invalid", "program", "save_note"),
         ("reply", "model", "m5"),
     ]
-
-
-def test_each_call_that_the_guard_stopped_is_in_the_audit_log(context):
-    run(agent(calls("read_jottings"), calls("read_jottings"), calls("read_jottings"), "Done."), context)
-    kinds = [each["kind"] for each in events.listing(context.db, 9, ["call"])]
-    assert kinds == ["call allowed", "call allowed", "call stopped"]
-
-
-def test_the_person_is_asked_with_the_real_arguments(context):
-    asked = []
-    run(agent(calls(NOTE, "read_jottings"), "Done.", approve=lambda call: asked.append(call) or True), context)
-    assert asked == [ToolCall("call_1", *NOTE)]
 
 
 def test_an_empty_answer_is_asked_for_once_more_without_thinking(context):

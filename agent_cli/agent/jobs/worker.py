@@ -269,7 +269,10 @@ def _ask_for_facts(context: JobContext, scope: Scope, session: int, new: Sequenc
         with suppress(ContextExceeded):
             instruction = fact_extraction.build_prompt(new, known, shown=True)
             found = fact_extraction.extract(instruction, lambda words, schema: ask_after(words, True))
-            others = _shown_besides(db, scope, session, new)
+            read = {entry.id for entry in new}  # nothing of what the model sees besides may be proposed
+            others = (sessions.get(db, session, scope.owner).opening or "").split("\n")
+            others += [each.text for entry in new for each in recall_log.recalled_for(db, entry.id)]
+            others += [each.message.text for each in log.history(db, session) if each.id not in read]
     if found is None:
         if not context.is_resting:
             raise Postponed(context.time() + REST)
@@ -289,14 +292,6 @@ def _is_shown(db: Database, session: int, new: Sequence[Entry]) -> bool:
     imported = any(part.origin == "import" for each in log.history(db, session, after=before) for part in each.parts)
     unlearned = sessions.read_position(db, session, "unlearned_to")
     return new[0].id > before and unlearned is not None and unlearned[1] <= before and not imported
-
-
-def _shown_besides(db: Database, scope: Scope, session: int, new: Sequence[Entry]) -> list[str]:
-    """What the model sees there besides the new messages: nothing of it may be proposed."""
-    read = {entry.id for entry in new}
-    recalled = [each.text for entry in new for each in recall_log.recalled_for(db, entry.id)]
-    opening = (sessions.get(db, session, scope.owner).opening or "").split("\n")
-    return [*opening, *recalled, *(each.message.text for each in log.history(db, session) if each.id not in read)]
 
 
 def _read_skill(db: Database, session: int, read_to: int, characters: int) -> list[Entry]:

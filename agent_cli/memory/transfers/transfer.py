@@ -194,7 +194,7 @@ def _parse_message(row: Any, now: datetime) -> log.ImportedMessage:
 def _parse_time(value: str, now: datetime) -> datetime:
     """Raises ValueError, also for a time that could not be shown in every zone."""
     found = clock.parse(value, now)
-    if not clock.is_shown(found):
+    if not clock.EARLIEST <= found <= clock.LATEST:
         raise ValueError(f"the time {value!r} is out of range")
     return found
 

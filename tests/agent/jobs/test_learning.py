@@ -146,22 +146,16 @@ def test_without_a_model_it_waits_and_is_read_when_one_answers(db, talked):
     assert len(waiting(db)) == 1
 
 
-def test_what_changed_meanwhile_gives_nothing_and_the_rest_is_read_anew(db, talked):
-    def erased():
-        db.execute("update message set text = '' where id = 1")
+@pytest.mark.parametrize(
+    ("change", "left"), [("message set text = ''", "ready"), ("session set hidden_at = '2026'", "done")]
+)
+def test_what_changed_or_was_hidden_meanwhile_gives_nothing(db, talked, change, left):
+    def changed():
+        db.execute(f"update {change} where id = 1")
         return answer(operation())
 
-    worker.run_one(job_context(db, Answers(erased)))
-    assert (waiting(db), read_to(db), states(db)[0][1]) == ([], 0, "ready")
-
-
-def test_a_session_hidden_meanwhile_gives_nothing(db, talked):
-    def hidden():
-        sessions.change(db, talked, hidden_at=clock.utc(NOON))
-        return answer(operation())
-
-    worker.run_one(job_context(db, Answers(hidden)))
-    assert (waiting(db), states(db)[0][1]) == ([], "done")
+    worker.run_one(job_context(db, Answers(changed)))
+    assert (waiting(db), read_to(db), states(db)[0][1]) == ([], 0, left)
 
 
 def test_what_is_known_waits_was_rejected_or_forgotten_does_not_come_again(db, talked):
