@@ -136,30 +136,16 @@ def _resolve(context: ToolContext, path: str) -> Path:
 
 def _text(file: Path) -> str:
     """The text of a plain file that is not too large. Raises ToolFailed when it cannot be read."""
+    from agent_cli.memory.documents import document_sections
+
+    if file.is_dir():
+        raise ToolFailed(f"{file} is a folder; list_files lists it")
     try:
-        handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_NOFOLLOW", 0))
-        try:
-            status = os.fstat(handle)
-            if stat.S_ISDIR(status.st_mode):
-                raise ToolFailed(f"{file} is a folder; list_files lists it")
-            if not stat.S_ISREG(status.st_mode):
-                raise ToolFailed(f"{file} is not a regular file")
-            if status.st_size > _MAX_BYTES:
-                size, most = f"{status.st_size / 1e6:.1f} MB", f"{_MAX_BYTES / 1e6:.0f} MB"
-                raise ToolFailed(f"{file} is too large: {size}, at most {most} are read")
-            data = os.read(handle, _MAX_BYTES)
-        finally:
-            os.close(handle)
-    except OSError as error:
-        raise ToolFailed(f"{file} cannot be read: {error.strerror}") from error
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace")
-    if b"\0" in data:
-        raise ToolFailed(f"{file} is not text")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("cp1252", "replace")
+        if document_sections.kind(str(file)) == "pdf":
+            raise document_sections.UnreadableFile("it is not text but PDF")
+        return document_sections.decode(document_sections.read(str(file), _MAX_BYTES))
+    except document_sections.UnreadableFile as error:
+        raise ToolFailed(f"{file} is not read: {error}") from error
 
 
 def _entry(each: Path) -> str:

@@ -36,17 +36,18 @@ if TYPE_CHECKING:
     import anyio
     from mcp import Client
     from mcp.types import CallToolResult
-    from mcp.types import Tool as McpTool
 
 MISSING = "MCP servers need a library that is not installed: pip install 'agent-cli[mcp]'"
 _START_TIMEOUT = 20.0  # seconds to start and list its tools
 _CLOSE_TIMEOUT = 6.0  # seconds for all servers together: one that ignores its end is killed after four
-_MAX_PAGES = 20  # of a list of tools
 _TAIL_LINES = 20  # last lines of a server's standard error
 _READ_TIMEOUT = 0.5  # seconds to wait for the end of these
 
 _ADDRESS = Pattern(r"https?://[^\s'\"<>]+")
 
+_MAX_STORED = 100  # tools of a server
+
+Descriptions = list[dict[str, Any]]  # a server's tools: [{name, description, parameters}, …]
 T = TypeVar("T")
 
 
@@ -66,10 +67,10 @@ class Servers:
         self._connections: dict[str, _ServerConnection] = {}
         self._started: list[_ServerConnection] = []  # those whose threads may still run, dropped ones too
 
-    def tools(self, name: str, seconds: float = _START_TIMEOUT) -> "list[McpTool]":
+    def tools(self, name: str, seconds: float = _START_TIMEOUT) -> Descriptions:
         return self._request(name, _list_tools, seconds)
 
-    def known_tools(self) -> "dict[str, list[McpTool]]":
+    def known_tools(self) -> dict[str, Descriptions]:
         return {name: each.tools for name, each in list(self._connections.items()) if each.running}
 
     def call(self, name: str, tool: str, arguments: Mapping[str, Any], seconds: float) -> "CallToolResult":
@@ -120,7 +121,7 @@ class _ServerConnection:
         self._settings, self._marker = settings, marker
         self.errors = _ErrorTail()
         self.client: Future[Client] = Future()
-        self.tools: list[McpTool] = []  # its tools when it was started
+        self.tools: Descriptions = []  # its tools when it was started
         self.loop = asyncio.new_event_loop()
         self._scope: anyio.CancelScope | None = None
         self._ended = False
@@ -134,12 +135,9 @@ class _ServerConnection:
     def end(self) -> None:
         """Stop the server, whether it has answered yet or not."""
         self._ended = True
-        with suppress(RuntimeError):  # the loop has ended already
-            self.loop.call_soon_threadsafe(self._cancel)
-
-    def _cancel(self) -> None:
         if self._scope:
-            self._scope.cancel()
+            with suppress(RuntimeError):  # the loop has ended already
+                self.loop.call_soon_threadsafe(self._scope.cancel)
 
     def _run(self) -> None:
         try:
@@ -170,16 +168,16 @@ class _ServerConnection:
                 await anyio.sleep_forever()
 
 
-async def _list_tools(client: "Client") -> "list[McpTool]":
-    found: list[McpTool] = []
+async def _list_tools(client: "Client") -> Descriptions:
+    found: Descriptions = []
     cursor = None
-    for _ in range(_MAX_PAGES):
+    while len(found) < _MAX_STORED:
         page = await client.list_tools(cursor=cursor)
-        found += page.tools
+        found += [sanitized_description(each.name, each.description or "", each.input_schema) for each in page.tools]
         cursor = page.next_cursor
-        if cursor is None:
+        if cursor is None or not page.tools:
             break
-    return found
+    return found[:_MAX_STORED]
 
 
 class _ErrorTail:
@@ -189,12 +187,13 @@ class _ErrorTail:
         reading, writing = os.pipe()
         self.file = os.fdopen(writing, "w")
         self._chunks: deque[bytes] = deque(maxlen=_TAIL_LINES)
-        self._thread = threading.Thread(target=self._collect, args=(reading,), name="server's errors", daemon=True)
-        self._thread.start()
 
-    def _collect(self, reading: int) -> None:
-        with os.fdopen(reading, "rb", buffering=0) as pipe:
-            self._chunks.extend(iter(lambda: pipe.read(4096), b""))
+        def collect() -> None:
+            with os.fdopen(reading, "rb", buffering=0) as pipe:
+                self._chunks.extend(iter(lambda: pipe.read(4096), b""))
+
+        self._thread = threading.Thread(target=collect, name="server's errors", daemon=True)
+        self._thread.start()
 
     def last(self) -> str:
         """What it said last. Of one that has ended all was read; one that still runs is not waited for."""
@@ -251,7 +250,6 @@ def _as_failure(name: str, error: BaseException, seconds: float, errors: _ErrorT
 
 
 MAX_TOOLS = 24  # of a server: each is part of every request
-_MAX_STORED = 100  # tools of a server
 _MAX_DESCRIPTION, _MAX_ARGUMENT_DESCRIPTION = 300, 100  # characters
 _MAX_DESCRIBED = 3400  # characters of a tool with its parameters
 _MAX_ARGUMENTS = 20
@@ -260,8 +258,6 @@ _MAX_ALL_TOOLS = 16_000  # characters of the tools of all servers together
 _SERVER_SHARE = 0.95  # of the time of a call: what hangs is dropped before the turn goes on
 _SCHEMA_KEYS = ("type", "enum", "items", "properties", "required")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
-
-Descriptions = list[dict[str, Any]]  # a server's tools: [{name, description, parameters}, …]
 
 
 def load_tools(
@@ -297,7 +293,7 @@ def _starting_tool(servers: Servers, name: str, seconds: float, tools: dict[str,
     """The tool that starts a server; those that the server has are added to `tools`, for the rest of the turn."""
 
     def run(context: ToolContext) -> str:
-        found = make_tools(servers, name, _described(servers.tools(name, seconds * _SERVER_SHARE)), seconds)
+        found = make_tools(servers, name, servers.tools(name, seconds * _SERVER_SHARE), seconds)
         for tool in found:
             tools.setdefault(tool.name, tool)
         return "\n".join(f"{tool.name}: {tool.description}" for tool in found) or "it has no tools"
@@ -308,8 +304,8 @@ def _starting_tool(servers: Servers, name: str, seconds: float, tools: dict[str,
 
 def store_changes(db: Database, servers: Servers, notice: Callable[[str], None]) -> None:
     """Store the descriptions of the servers that were started, and give notice of those that have changed."""
-    for name, listed in servers.known_tools().items():
-        stored, current = stored_descriptions(db, servers, name), _described(listed)
+    for name, current in servers.known_tools().items():
+        stored = stored_descriptions(db, servers, name)
         if stored != current:
             store_descriptions(db, servers, name, current)
             if stored is not None:
@@ -322,7 +318,7 @@ def stored_descriptions(db: Database, servers: Servers, name: str) -> Descriptio
 
 
 def fetch_descriptions(db: Database, servers: Servers, name: str) -> Descriptions:
-    descriptions = _described(servers.tools(name))
+    descriptions = servers.tools(name)
     store_descriptions(db, servers, name, descriptions)
     return descriptions
 
@@ -335,12 +331,6 @@ def store_descriptions(db: Database, servers: Servers, name: str, descriptions: 
 def _settings_hash(db: Database, servers: Servers, name: str) -> str:
     """A hash of a server's settings, which may contain passwords."""
     return keyed_hash.digest(db, json.dumps(servers.settings[name], sort_keys=True))
-
-
-def _described(listed: "list[McpTool]") -> Descriptions:
-    return [
-        sanitized_description(each.name, each.description or "", each.input_schema) for each in listed[:_MAX_STORED]
-    ]
 
 
 def sanitized_description(name: str, description: str, schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -131,13 +131,6 @@ def tool(risk: Risk, **options: Any) -> Callable[[Callable[..., str | ToolResult
     return make
 
 
-class _NoDatabase:
-    """Replaces the database for a tool that runs on a thread of its own."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise ToolFailed("a tool with a time limit has no database")
-
-
 def resolve_arguments(tool: Tool, call: ToolCall, context: ToolContext) -> dict[str, Any] | ToolResult:
     """The arguments as the person's rules see them, or a failed result when the call cannot be run."""
     if wrong := _argument_errors(tool, call.arguments):
@@ -166,7 +159,7 @@ def run(
     if not tool.seconds:
         return _run_here(tool, call, context)
     answers: SimpleQueue[ToolResult | None] = SimpleQueue()
-    detached = replace(context, db=cast(Database, _NoDatabase()), memory=None, embedder=None)
+    detached = replace(context, db=cast(Database, None), memory=None, embedder=None)
 
     def work() -> None:
         try:

