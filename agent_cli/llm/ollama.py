@@ -28,29 +28,6 @@ from agent_cli.values import frozen
 _TIMEOUT = 5.0  # seconds, for answers that need no model
 
 
-def list_tags(host: str, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
-    """The models of the server at `host`. Raises ModelUnavailable when it does not answer within `timeout` seconds."""
-    models = _fetch(host, "/api/tags", timeout=timeout).get("models")
-    if not isinstance(models, list | None):
-        raise http.wrong_server(http.parse_address(host))
-    return [tag for tag in map(_tag, http.objects(models)) if tag.name]
-
-
-def is_local(server: Address, model: str, cancel: Cancel) -> bool:
-    """Whether the model runs on this server, checked before any text is sent; False when the server does not say.
-
-    A cloud model can have any name. Raises ModelMissing for a cloud model, ModelUnavailable, Cancelled.
-    """
-    engine.refuse_cloud(model)
-    try:
-        shown = http.fetch(server, "/api/show", {"model": model}, cancel=cancel)
-    except ServerFault:
-        return False
-    if http.typed(shown, dict).get("remote_host") or http.typed(shown, dict).get("remote_model"):
-        raise engine.cloud(model)
-    return True
-
-
 def _tag(model: Mapping[str, Any]) -> Tag:
     details = http.typed(model.get("details"), dict)
     return Tag(
@@ -169,10 +146,21 @@ class OllamaEngine(Engine):
         return http.parse_address(self.host)
 
     def listing(self, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
-        return list_tags(self.host, timeout)
+        models = _fetch(self.host, "/api/tags", timeout=timeout).get("models")
+        if not isinstance(models, list | None):
+            raise http.wrong_server(self.address)
+        return [tag for tag in map(_tag, http.objects(models)) if tag.name]
 
     def runs_here(self, model: str, cancel: Cancel) -> bool:
-        return is_local(self.address, model, cancel)
+        """Asked before any text is sent, for a cloud model can have any name."""
+        engine.refuse_cloud(model)
+        try:
+            shown = http.typed(http.fetch(self.address, "/api/show", {"model": model}, cancel=cancel), dict)
+        except ServerFault:
+            return False
+        if shown.get("remote_host") or shown.get("remote_model"):
+            raise engine.cloud(model)
+        return True
 
     def vectors(self, model: str, texts: Sequence[str], cancel: Cancel) -> Any:
         body = {"model": model, "input": texts, "truncate": True}
@@ -213,10 +201,8 @@ class OllamaEngine(Engine):
 
 
 # Downloads, through the official package: a person waits for one, so that its slow import does not matter, and it
-# follows the server's API from version to version. The server keeps what has arrived, so that after a broken connection
-# a download is tried again, and a later run goes on where this one stopped.
-
-_MAX_FAILURES = 5  # broken connections in a row without any bytes received
+# follows the server's API from version to version. The server keeps what has arrived, so that a later run goes on where
+# this one stopped.
 
 
 @frozen
@@ -251,36 +237,15 @@ class DownloadProgress:
         return " · ".join(parts)
 
 
-class _Interrupted(ModelFailed):
-    """The connection broke before a model was complete."""
-
-
-def pull(host: str, name: str, cancel: Cancel | None = None, pause: float = 1.0) -> Iterator[DownloadProgress]:
-    """Download a model, retrying when the connection breaks. Raises ModelMissing, ModelFailed, ModelUnavailable.
-
-    Raises Cancelled with a sentence that says how to continue. `pause`: seconds before the second try, then doubled.
-    """
+def pull(host: str, name: str, cancel: Cancel | None = None) -> Iterator[DownloadProgress]:
+    """Download a model. Raises ModelMissing, ModelFailed, ModelUnavailable, Cancelled that says how to continue."""
     engine.refuse_cloud(name)
-    server, cancel = http.parse_address(host), Cancel() if cancel is None else cancel
-    totals, failures = _Totals(), 0
-    while True:
-        arrived_before = totals.arrived
-        try:
-            for step in _pull(server, name, cancel):
-                yield totals.update(step)
-            return
-        except Cancelled as error:
-            raise pull_stopped(name, totals.percent) from error
-        except (_Interrupted, ModelUnavailable) as error:
-            failures = 1 if totals.arrived > arrived_before else failures + 1
-            if failures >= _MAX_FAILURES or not totals.started:
-                raise
-            notice = f"the connection broke at {totals.percent} %; trying again, it goes on where it stopped"
-            yield DownloadProgress("", notice=notice)
-            try:
-                cancel.wait(pause * 2 ** (failures - 1))
-            except Cancelled:
-                raise pull_stopped(name, totals.percent) from error
+    totals = _Totals()
+    try:
+        for step in _pull(http.parse_address(host), name, Cancel() if cancel is None else cancel):
+            yield totals.update(step)
+    except Cancelled as error:
+        raise pull_stopped(name, totals.percent) from error
 
 
 def pull_stopped(name: str, percent: int) -> Cancelled:
@@ -290,7 +255,7 @@ def pull_stopped(name: str, percent: int) -> Cancelled:
 
 
 def _pull(server: http.Address, name: str, cancel: Cancel) -> Iterator[Any]:
-    """The steps of one try, as the package has them."""
+    """The steps as the package has them."""
     if "ollama" not in sys.modules and (spec := find_spec("ollama")):
         # Without running its __init__, which builds a client from environment variables that may not suit it (quotes in
         # OLLAMA_HOST, an unsupported kind of proxy) and fails.
@@ -340,11 +305,12 @@ def _pull(server: http.Address, name: str, cancel: Cancel) -> Iterator[Any]:
     # RuntimeError: closed. The last three: JSON that is not Ollama's.
     except (httpx.HTTPError, RuntimeError, ValueError, TypeError, AttributeError) as error:
         cancel.check()
-        raise _Interrupted(f"the answer of the server at {server.url} is incomplete or cannot be read") from error
+        why = f"the answer of the server at {server.url} is incomplete or cannot be read"
+        raise ModelFailed(f"{why}: run the same command again to continue") from error
     finally:
         client.close()
     if status != "success":
-        raise _Interrupted(
+        raise ModelFailed(
             f"the server stopped fetching {name!r} before it was complete: run the same command again to continue"
         )
 
@@ -353,16 +319,10 @@ class _Totals:
     """Bytes received and expected so far, over all layers of the model, by their digests."""
 
     def __init__(self) -> None:
-        self.started = False
         self._began = time.monotonic()
         self._completed: Counter[str] = Counter()
         self._sizes: Counter[str] = Counter()
         self._present_before: Counter[str] = Counter()  # there before this run
-
-    @property
-    def arrived(self) -> int:
-        """Bytes received in this run."""
-        return self._completed.total() - self._present_before.total()
 
     @property
     def percent(self) -> int:
@@ -370,7 +330,6 @@ class _Totals:
         return 100 * self._completed.total() // total if total else 0
 
     def update(self, step: Any) -> DownloadProgress:
-        self.started = True
         status, digest, completed, total = step.status or "", step.digest, step.completed or 0, step.total or 0
         if not (digest and total):
             return DownloadProgress(status)
@@ -383,5 +342,6 @@ class _Totals:
         self._completed[digest] = max(completed, self._completed[digest])
         self._sizes[digest] = total
         took = time.monotonic() - self._began
-        speed = self.arrived / took if took > 0.5 else 0.0
+        arrived = self._completed.total() - self._present_before.total()
+        speed = arrived / took if took > 0.5 else 0.0
         return DownloadProgress(status, self._completed.total(), self._sizes.total(), speed, notice)

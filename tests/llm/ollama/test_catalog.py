@@ -30,7 +30,7 @@ def test_pulling_tells_how_far_it_is(server):
     steps = list(ollama.pull(server.host, "qwen3:4b"))
     assert (steps[0].status, steps[-1].status) == ("pulling manifest", "success")
     assert any(0 < step.completed <= step.total for step in steps)
-    assert "qwen3:4b" in [each.name for each in ollama.list_tags(server.host)]
+    assert "qwen3:4b" in [each.name for each in ollama.OllamaEngine(server.host).listing()]
 
 
 def test_pulling_what_the_library_lacks_is_missing(server):
@@ -63,7 +63,7 @@ def test_dropped_pull_closes_the_connection(server):
     next(steps)
     steps.close()
     server.wait_until_idle()
-    assert "qwen3:4b" not in [each.name for each in ollama.list_tags(server.host)]
+    assert "qwen3:4b" not in [each.name for each in ollama.OllamaEngine(server.host).listing()]
 
 
 def test_no_server_is_said():

@@ -10,7 +10,7 @@ from agent_cli.errors import ConfigError, ContextExceeded, ModelFailed, ModelMis
 from agent_cli.llm.chat import ChatSettings
 from agent_cli.llm.engine import Tag
 from agent_cli.llm.model import Cancel, Done, Notice, Text
-from agent_cli.llm.ollama import LineParser, OllamaEngine, list_tags
+from agent_cli.llm.ollama import LineParser, OllamaEngine
 from agent_cli.messages import Message, ToolCall
 from tests.llm.asking import HELLO, NAME, NOW, answering, ask, nowhere, raw_server, said, stopped_after, until_it_fails
 from tests.ollama_server import script
@@ -287,7 +287,7 @@ def test_connecting_stops_at_once():
 
 def test_models_are_listed_with_what_they_can_do(server):
     server.registry.add(Model("far:1b", remote_host="https://ollama.com:443"))
-    found = {tag.name: tag for tag in list_tags(server.host)}
+    found = {tag.name: tag for tag in OllamaEngine(server.host).listing()}
     assert found[NAME] == Tag(
         name=NAME,
         size=ABLE.size,
@@ -302,27 +302,27 @@ def test_models_are_listed_with_what_they_can_do(server):
 
 def test_old_server_lists_models_without_what_they_can_do():
     with OllamaServer(models=[ABLE], profile="v024") as old:
-        assert [(tag.capabilities, tag.context_length) for tag in list_tags(old.host)] == [((), 0)]
+        assert [(tag.capabilities, tag.context_length) for tag in OllamaEngine(old.host).listing()] == [((), 0)]
 
 
 def test_silent_server_is_no_server_after_the_time_given():
     given_up = threading.Event()
     with raw_server(lambda sock, _: given_up.wait(20)) as host:
         with pytest.raises(ModelUnavailable, match=r"silent for 0\.2 s"):
-            list_tags(host, timeout=0.2)
+            OllamaEngine(host).listing(0.2)
         given_up.set()
 
 
 @for_each("body", [b"<html>", b"[]", b"{}x", b'{"models": 5}', b"5"])
 def test_something_else_under_the_address_is_no_server(body):
     with answering(body) as host, pytest.raises(ModelUnavailable, match="is not Ollama"):
-        list_tags(host)
+        OllamaEngine(host).listing()
 
 
 @pytest.mark.parametrize("body", [b'{"models":null}', b'{"models":[]}', b'{"models":[5]}'])
 def test_server_may_have_no_models(body):
     with answering(body) as host:
-        assert list_tags(host) == []
+        assert OllamaEngine(host).listing() == []
 
 
 def test_what_the_program_puts_around_the_words_is_sent_with_them(server):
