@@ -118,7 +118,7 @@ def write_period(context: JobContext, owner: str, period: Period, *, force: bool
 
 def _without_sources(context: JobContext, material: Material) -> None:
     """Update a summary without sources: only what has no other source any more is kept, else it is deleted."""
-    if material.empty:
+    if not material.orphaned:
         period_summaries.delete(context.db, material, context.time)
     elif material.earlier and material.known != material.expired:
         made = period_summaries.compose(material, "", material.earlier.method, material.earlier.model)

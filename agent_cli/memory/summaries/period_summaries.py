@@ -215,20 +215,14 @@ def _lines(item: Item) -> list[str]:
 
 
 def _format_sources(items: Sequence[Item], characters: int) -> str:
-    shares = _shares([len(item.text) for item in items], characters)
-    shortened = [(item.title, digest.shorten(item.text, share)) for item, share in zip(items, shares, strict=True)]
+    """The sources by their titles; what is too long of them is cut, the same share of each long one."""
+    shares, room = dict[int, int](), characters
+    for n in sorted(range(len(items)), key=lambda n: len(items[n].text)):
+        shares[n] = min(len(items[n].text), room // (len(items) - len(shares)))
+        room -= shares[n]
+    shortened = [(item.title, digest.shorten(item.text, shares[n])) for n, item in enumerate(items)]
     by_title = groupby(shortened, itemgetter(0))
     return "\n\n".join(f"## {title}\n" + "\n".join(words for _, words in each) for title, each in by_title)
-
-
-def _shares(sizes: Sequence[int], room: int) -> list[int]:
-    """How much of each size fits: short ones whole, long ones the same share of the rest."""
-    shares = [0] * len(sizes)
-    by_size = sorted(range(len(sizes)), key=lambda n: sizes[n])
-    for waiting, n in zip(range(len(sizes), 0, -1), by_size, strict=True):
-        shares[n] = min(sizes[n], room // waiting)
-        room -= shares[n]
-    return shares
 
 
 JOB = "grain"
@@ -247,18 +241,14 @@ class Material:
     expired: frozenset[Source]  # those of `known` removed by retention
     orphaned: tuple[tuple[str, tuple[Source, ...]], ...]  # sentences of the earlier summary without remaining sources
 
-    @property
-    def empty(self) -> bool:
-        return not self.items and not self.orphaned
-
     def is_current(self, method: str) -> bool:
         """Whether the earlier summary covers all this, and was made by this method or a better one."""
-        if self.earlier is None:
+        earlier = self.earlier
+        # An extract made without a model counts less: `model` is set when a model had nothing to say.
+        if earlier is None or (method == summaries.MODEL and earlier.method != method and not earlier.model):
             return False
-        if method == summaries.MODEL and self.earlier.method != method and not self.earlier.model:
-            return False  # an extract made without a model: `model` is set when a model had nothing to say
         same = self.known - self.expired == {item.source for item in self.items}
-        return same and all(item.at <= self.earlier.at for item in self.items)
+        return same and all(item.at <= earlier.at for item in self.items)
 
 
 def queue(db: Database, owner: str, period: Period, now: datetime) -> None:
@@ -294,14 +284,15 @@ def queue_extracted(db: Database, now: datetime) -> None:
 
 def time_to_wait(db: Database, owner: str, period: Period, now: datetime) -> timedelta | None:
     """How long to wait for jobs that make its parts; None when it can be made now."""
-    before = []
-    for key, running in jobs.running_or_due(db, summaries.JOB if period.unit == "day" else JOB, now).items():
+
+    def is_part(key: str) -> bool:
         if period.unit == "day":
-            is_part = (owner, period.first) in days_of_session(db, ids.number("session", key))
-        else:
-            whose, other = parse_subject(key)
-            is_part = whose == owner and other != period and period.contains(other)
-        before += [running] if is_part else []
+            return (owner, period.first) in days_of_session(db, ids.number("session", key))
+        whose, other = parse_subject(key)
+        return whose == owner and other != period and period.contains(other)
+
+    waiting = jobs.running_or_due(db, summaries.JOB if period.unit == "day" else JOB, now)
+    before = [running for key, running in waiting.items() if is_part(key)]
     return (_PAUSE if all(before) else timedelta()) if before else None
 
 

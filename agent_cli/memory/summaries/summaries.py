@@ -109,15 +109,12 @@ class Summary:
 
 
 def stream(transcript: str, ask: AskModel | None) -> Iterator[str]:
-    """The words of a summary as they arrive, at most five sentences; none for an empty transcript. Without `ask` it is
-    extracted."""
+    """The words of a summary as they arrive, at most five sentences. Without `ask` it is extracted."""
     if ask is None:
         yield extract(transcript)
-        return
-    if not transcript:  # a model would make something up
-        return
-    question = _QUESTION.format(transcript=digest.escape_end_tag(transcript, "conversation"))
-    yield from first_sentences(ask(question), SENTENCES)
+    elif transcript:  # else a model would make something up
+        question = _QUESTION.format(transcript=digest.escape_end_tag(transcript, "conversation"))
+        yield from first_sentences(ask(question), SENTENCES)
 
 
 def stream_after(folded: str, ask: AskModel) -> Iterator[str]:
@@ -156,14 +153,14 @@ def sensible(words: str) -> str:
 def compose(db: Database, session: int, words: str, method: str, model: str) -> NewSummary | None:
     """The summary in these words, with its sources and details; None to keep the model's earlier one."""
     words, earlier, entries = sensible(words), of_session(db, session), log.history(db, session)
-    if not words.strip():  # the model had nothing to say
+    if not words:  # the model had nothing to say
         if earlier and earlier.method == MODEL:
             return None  # otherwise an extract is stored with the model's name, so that it is not asked again
         words, method = extract(digest.transcript(entries, _EXTRACTED)), EXTRACT
         if not words:
             return None
-    items = [(Source("message", each.id), each.message.text) for each in entries if log.is_spoken(each)]
-    items = [(source, said) for source, said in items if said]
+    spoken = (each for each in entries if log.is_spoken(each) and each.message.text)
+    items = [(Source("message", each.id), each.message.text) for each in spoken]
     orphaned = orphaned_sentences(db, earlier) if earlier else []
     new = text.sentences(" ".join(text.sentences(words)[:SENTENCES]))
     whole, sources = join_sentences([*orphaned, *attribute(new, items)])
@@ -217,8 +214,7 @@ def save_session(db: Database, session: int, made: NewSummary, time: clock.Clock
 
 
 def save_period(db: Database, owner: str, period: Period, made: NewSummary, last_at: str, time: clock.Clock) -> int:
-    """Store the summary of a period in place of an earlier one. Runs in the caller's transaction. `last_at`: the last
-    moment it covers."""
+    """The same of a period. `last_at`: the last moment it covers."""
     subject = {"owner": owner, "place": "", "session_id": None, "grain": period.unit, "period": period.key}
     return _save(db, of_period(db, owner, period.key), subject, made, last_at, time)
 
@@ -229,15 +225,15 @@ def _save(
     now = time()
     columns = {name: getattr(made, name) for name in ("text", "details", "method", "model")}
     columns |= {"last_at": last_at, "at": clock.utc(now), "utc_offset": clock.offset(now)}
-    if earlier is None:
-        columns |= {"uid": ids.new(now), **subject}
-        places = ", ".join(f":{name}" for name in columns)
-        id = db.insert(f"insert into summary ({', '.join(columns)}) values ({places})", columns)
-    else:
+    if earlier:
         id = earlier.id
         index.erase(db, "y", [id])  # before its words change
         changed = ", ".join(f"{name} = :{name}" for name in columns)
         db.execute(f"update summary set {changed} where id = :id", {**columns, "id": id})
+    else:
+        columns |= {"uid": ids.new(now), **subject}
+        places = ", ".join(f":{name}" for name in columns)
+        id = db.insert(f"insert into summary ({', '.join(columns)}) values ({places})", columns)
     _set_sources(db, id, made)
     return id
 
@@ -323,18 +319,11 @@ def missing_sources(db: Database, summary: Summary) -> set[Source]:
 
 
 def orphaned_sentences(db: Database, summary: Summary, emptied: AbstractSet[Source] = frozenset()) -> list[Sentence]:
-    """The sentences whose sources are all missing, with these sources: they could not be made again. When a source is
-    missing, sentences without known sources may come from it, and count too. `emptied`: sources that exist but hold
-    nothing any more."""
-    by_sentence = sources(db, summary.id)
-    missing = missing_sources(db, summary) | emptied
-    if not missing:
-        return []
-    return [
-        (sentence, tuple(by_sentence.get(n, ())))
-        for n, sentence in enumerate(text.sentences(summary.text), 1)
-        if missing.issuperset(by_sentence.get(n, ()))
-    ]
+    """The sentences whose sources are all missing, with these: they could not be made again. Those without known
+    sources may come from a missing one, and count too. `emptied`: sources that hold nothing any more."""
+    known, missing = sources(db, summary.id), missing_sources(db, summary) | emptied
+    found = [(sentence, tuple(known.get(n, ()))) for n, sentence in enumerate(text.sentences(summary.text), 1)]
+    return [(sentence, of) for sentence, of in found if missing and missing.issuperset(of)]
 
 
 def pin(db: Database, id: int, pinned: bool) -> None:
@@ -343,8 +332,7 @@ def pin(db: Database, id: int, pinned: bool) -> None:
 
 
 def erase(db: Database, found: Sequence[int]) -> None:
-    """Delete summaries, and their index entries first. Runs in the caller's transaction. Other summaries still name
-    them as sources until `drop_sources`."""
+    """Delete summaries; others still name them as sources until `drop_sources`. Runs in the caller's transaction."""
     index.erase(db, "y", found)
     db.execute("delete from summary_source where summary_id in (select value from json_each(?))", (found,))
     db.execute("delete from summary where id in (select value from json_each(?))", (found,))
@@ -364,12 +352,9 @@ def shorten(db: Database, id: int, sentences: Sequence[Sentence]) -> None:
 
 
 def drop_sources(db: Database, found: Iterable[Source]) -> None:
-    """Remove these rows as sources: they are forgotten, and sentences made from them must not count as orphaned. Runs
-    in the caller's transaction."""
-    db.execute(
-        """delete from summary_source where (kind, row) in (select value ->> 0, value ->> 1 from json_each(?))""",
-        ([(each.kind, each.row) for each in found],),
-    )
+    """Forget these rows as sources: sentences made from them must not count as orphaned. Runs in a transaction."""
+    named = "(kind, row) in (select value ->> 0, value ->> 1 from json_each(?))"
+    db.execute(f"delete from summary_source where {named}", ([(each.kind, each.row) for each in found],))
 
 
 def made_without_model(db: Database) -> list[tuple[str, str, int | None]]:
