@@ -25,7 +25,7 @@ from agent_cli.__main__ import GARBAGE
 from agent_cli.agent.embedder_selection import Embedder
 from agent_cli.llm.embedded import EmbeddedEmbedder
 from agent_cli.memory.conversations import log
-from agent_cli.memory.facts import fact_files
+from agent_cli.memory.facts import adoption
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import candidates, index, recall, vectors
@@ -322,7 +322,7 @@ def opened(data: Path, name: str, embedder: Embedder, with_facts: bool) -> Datab
     schema.reconcile(db, NOW)
     transfer.import_lines(db, HERE, lines(data, name, "sessions"), name, lambda: NOW, print)
     if with_facts:
-        fact_files.import_lines(
+        adoption.import_lines(
             MemoryContext(db, HERE, lambda: NOW), lines(data, name, "facts"), name, print, accepted=True
         )
     while index.refresh(db):

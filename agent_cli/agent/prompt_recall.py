@@ -113,11 +113,11 @@ def select(
     from agent_cli.memory.documents import documents
     from agent_cli.memory.search import recall  # a tenth of what is loaded: not for small talk, nor before the prompt
     from agent_cli.memory.search.candidates import Filter
-    from agent_cli.memory.skills import skill_matching
+    from agent_cli.memory.skills import skills
 
     memory, owner = context.remembered, context.scope.owner
     is_separate = context.memory is not None  # memory is another database, without this conversation
-    has_skills = skill_matching.has_skills(memory, owner)
+    has_skills = skills.any_accepted(memory, owner)
     headings = (MEMORY,) if has_skills else (MEMORY, SKILLS)  # skills of the person are matched separately
     allowed = Filter(
         owner,
@@ -136,7 +136,7 @@ def select(
     found = find(allowed, ITEMS, logged and not is_separate)
     offered: list[Shown] = []
     vector, now = embed_once.vector if embed_once else None, context.time().timestamp()
-    for each in skill_matching.find(memory, owner, words, vector) if has_skills else ():
+    for each in skills.matching(memory, owner, words, vector) if has_skills else ():
         about = text.unfenced(text.one_line(each.description, _LONGEST_DESCRIPTION))
         hit = recall.Hit("skill", each.id, None, None, now, each.score, each.description, each.legs)
         offered.append((hit, f"- {each.name}: {about}"))

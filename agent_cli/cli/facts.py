@@ -34,7 +34,7 @@ from agent_cli.cli.invocation import (
 )
 from agent_cli.errors import NobodyAsked, UsageError
 from agent_cli.memory.conversations import sessions
-from agent_cli.memory.facts import adoption, fact_files, facts
+from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.facts.facts import SUPERSEDED, Fact
 from agent_cli.memory.language import secrets
 from agent_cli.memory.proposals import ACCEPTED
@@ -423,11 +423,9 @@ def export(
     found = facts.listing(app_.db, app_.scope.owner, -1, states=states)
     exported = [each for each in found if each.is_open(now) or (every and each.valid_to)]
     if format == "md":
-        output.say(fact_files.markdown(exported))
+        output.say(facts.markdown(exported))
     else:
-        sys.stdout.writelines(
-            f"{json.dumps(row, ensure_ascii=False)}\n" for row in fact_files.json_rows(app_.db, exported)
-        )
+        sys.stdout.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in facts.json_rows(app_.db, exported))
     if session_only := sum(each.session_id is not None for each in exported):
         output.note(f"{counted(session_only, *_SESSION_ALONE)} out")
 
@@ -450,7 +448,7 @@ def import_(
         what = "what is on standard input" if file == Path("-") else str(file)
         consent.obtain(app_, f"take every line of {what} as true, without a review?", "nothing was imported")
     with opened(file) as lines:
-        new, broken = fact_files.import_lines(
+        new, broken = adoption.import_lines(
             app_.memory, limits.lines(lines), source, output.first_notes(), accepted=accept
         )
     upkeep.index_all(app_, app_.db)

@@ -13,12 +13,14 @@ day. Which facts a fact replaced is read from the batches of its history.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import time as real_time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, replace
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
-from agent_cli import clock, text
+from agent_cli import clock, limits, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import capture, readings
@@ -28,12 +30,15 @@ from agent_cli.memory.language import languages, secrets, spans, statements, ter
 from agent_cli.memory.language.triples import Claim, Ending, Triple, is_fact
 from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, MemoryContext
 from agent_cli.messages import Origin, Part, Receipt, joined
+from agent_cli.store import events
 from agent_cli.store.db import Database
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
 LONGEST = 2000  # characters of a fact
 _READ = 2000  # facts at most that are compared
+_BATCH = 100  # imported lines of one transaction
+_PAUSE = 0.02  # seconds between these, so that other programs get their turn to write
 _VERB = Pattern(  # "I use", "trinke ich jetzt"
     rf"^(?:{languages.alternatives('SELF')} \S+|\S+ {languages.alternatives('SELF')}) "
     rf"(?:{languages.alternatives('NOW')} )?",
@@ -581,3 +586,81 @@ def _other_values(memory: MemoryContext, session: int, claim: Claim) -> list[Fac
         and known.object.casefold() != triple.object.casefold()
         and not terms.is_similar(known.statement, claim.statement)
     ]
+
+
+# Import from JSON lines. Each has a statement, and may have source (the external id of a message), at, since, until,
+# subject, predicate and object, place and quote.
+
+
+def import_lines(
+    memory: MemoryContext, lines: Iterable[str], source: str, complain: Callable[[str], None], *, accepted: bool = False
+) -> tuple[int, int]:
+    """Import facts, once and nothing that was rejected or forgotten; how many are new, and how many lines invalid."""
+    new = broken = 0
+    memory, db = memory.in_one_batch(), memory.db
+    rows = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+    while numbered := list(islice(rows, _BATCH)):
+        before = new
+        with db.write():
+            for number, line in numbered:
+                try:
+                    with db.write():  # a savepoint for each line
+                        parsed = _parse_line(memory, line, source)
+                        if tombstones.contains(db, parsed.statement, memory.scope.owner):
+                            complain(f"line {number} was skipped: you had it erased")
+                            continue
+                        new += _import_claim(memory, parsed, accepted)
+                except (ValueError, TypeError, KeyError, AttributeError, RecursionError, UsageError) as error:
+                    broken += 1
+                    complain(f"line {number} was skipped: {text.one_line(str(error) or type(error).__name__, 120)}")
+            if new > before:
+                events.append(db, memory.time, "facts imported", str(new - before), actor="import")
+        real_time.sleep(_PAUSE)
+    return new, broken
+
+
+def _import_claim(memory: MemoryContext, claim: Claim, accepted: bool) -> bool:
+    """Import a claim; whether that changed anything."""
+    learned = clock.utc(claim.learned) if claim.learned else ""
+    where = """owner = ? and source = ? and message_id is ? and statement = ?
+               and (message_id is not null or ?5 in ('', learned_at)) order by id desc limit 1"""
+    values = (memory.scope.owner, claim.source, claim.message, claim.statement, learned)
+    before = next(iter(facts.FACTS.select(memory.db, where, values)), None)  # of the same line, imported earlier
+    if before and before.state != EXPIRED and not (accepted and before.state == PENDING):
+        return False
+    if accepted:
+        return add(memory, claim).new
+    return propose(memory, claim, actor="person") is not None
+
+
+def _parse_line(memory: MemoryContext, line: str, source: str) -> Claim:
+    row = limits.load_json(line)
+    if not isinstance(row, dict):
+        raise ValueError("it is not a JSON object")
+    statement = _text_field(row, "statement")
+    if not statement:
+        raise ValueError("it has no statement")
+    if isinstance(row.get("source"), list | dict):
+        raise ValueError("the source is not text")
+    query = """select m.id from message m join session s on s.id = m.session_id
+               where m.owner = ? and s.source = ? and m.external_id = ?"""
+    message = memory.db.value(query, (memory.scope.owner, source, row.get("source")))
+    moments = (_text_field(row, name) for name in ("at", "since", "until"))
+    at, since, until = (clock.parse(each, memory.time()) if each else None for each in moments)
+    if since and until and until < since:
+        raise ValueError("it ends before it begins")
+    dates = {"learned": at, "valid_from": since, "valid_to": until}
+    said = {"message": message, "quote": _text_field(row, "quote") if message else ""}
+    made = claim(statement, "import", source=source, place=_text_field(row, "place"), **dates, **said)
+    parts = [_text_field(row, name) for name in ("subject", "predicate", "object")]
+    if any(parts) and not all(parts):
+        raise ValueError("subject, predicate and object go together")
+    return replace(made, triple=Triple(*parts)) if all(parts) and made.statement == statement else made
+
+
+def _text_field(row: dict[str, Any], name: str) -> str:
+    """A field as text on one line, empty when it is missing. Raises ValueError."""
+    value = "" if row.get(name) is None else row[name]
+    if not isinstance(value, str) or text.without_surrogates(value) != value:
+        raise ValueError(f"the {name} is not text")
+    return " ".join(value.split())

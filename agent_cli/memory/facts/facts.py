@@ -7,7 +7,7 @@ on which it begins or ends.
 
 import math
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import lineage
-from agent_cli.memory.language import keywords, terms
+from agent_cli.memory.language import keywords, languages, terms
 from agent_cli.memory.language.triples import Claim, Triple
 from agent_cli.memory.lineage import Owner, Table, Walk
 from agent_cli.memory.proposals import ACCEPTED, MemoryContext, Proposals, Proposed
@@ -25,6 +25,7 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 SUPERSEDED = "superseded"  # the state of what was true before; the others are those of all proposals
+_SELF = languages.pattern(r"\b<OF_SELF>\b")
 SIMILARITY = 0.72  # Jaccard index of the shingles from which two statements count as the same
 
 
@@ -275,6 +276,37 @@ def _shingles(statement: str) -> frozenset[tuple[str, ...]]:
 
 def name(fact: Fact, limit: int = 80) -> str:
     return text.one_line(fact.statement, limit)
+
+
+def json_rows(db: Database, found: Sequence[Fact]) -> Iterator[dict[str, Any]]:
+    """Facts as they are exported, without those of one session: other databases do not have it."""
+    ordered = [each for each in sorted(found, key=lambda each: each.id) if each.session_id is None]
+    messages = [each.message_id for each in ordered if each.message_id]
+    query = "select id, coalesce(external_id, uid) from message where id in (select value from json_each(?))"
+    external_ids: dict[int | None, str] = dict(db.rows(query, (messages,)))
+    for each in ordered:
+        dates = {"at": each.learned_at, "since": each.valid_from, "until": each.valid_to}
+        row = {
+            "statement": each.statement,
+            **{name: clock.local(at, each.utc_offset).isoformat() for name, at in dates.items() if at},
+            **{name: getattr(each, name) for name in ("subject", "predicate", "object", "place", "quote")},
+            "source": external_ids.get(each.message_id),
+        }
+        yield {name: value for name, value in row.items() if value}
+
+
+def markdown(found: Sequence[Fact]) -> str:
+    """A list for other agents: facts about the person, then the others; those of one place below its heading."""
+    parts = {True: ["# About the person", ""], False: ["", "# What is known besides", ""]}
+    places = dict.fromkeys(parts, "")
+    for each in sorted(found, key=lambda each: (each.place, each.id)):
+        if each.session_id is None:
+            part = each.subject == "person" or bool(not each.subject and _SELF.search(each.statement))
+            if each.place != places[part]:
+                places[part] = each.place
+                parts[part] += ["", f"## In {text.one_line(each.place, 200)}", ""]
+            parts[part].append(f"- {' '.join(text.clean(each.statement).split())} ({each.day})")
+    return "\n".join([*parts[True], *parts[False]])
 
 
 FACTS = Proposals(

@@ -14,6 +14,7 @@ import json
 import os
 import re
 from base64 import b64decode, b64encode
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -23,14 +24,14 @@ from typing import Any
 from agent_cli import atomic_file, clock, limits
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.memory import lineage, tombstones
-from agent_cli.memory.language import keywords, secrets
+from agent_cli.memory.language import keywords, languages, secrets, terms
 from agent_cli.memory.language.keywords import SearchTerms
 from agent_cli.memory.lineage import Owner, Table, Walk
 from agent_cli.memory.proposals import ACCEPTED, PENDING, MemoryContext, Proposals, Proposed, Version
-from agent_cli.memory.search import index
+from agent_cli.memory.search import candidates, index, vectors
 from agent_cli.messages import Origin
 from agent_cli.store import events, ids
-from agent_cli.store.db import Database
+from agent_cli.store.db import Database, IndexDamaged
 from agent_cli.text import Pattern, one_line, visible
 from agent_cli.values import frozen
 
@@ -452,6 +453,103 @@ def write_files(folder: Path, written: Sequence[Skill], *, force: bool = False) 
         raise StoreError(f"{folder}: nothing can be written there ({error.strerror})") from error
 
 
+# Which of them may help with a question. It is compared with names and descriptions only, which are written to be
+# matched: by word stems that are rare among the skills, and by vector similarity where there are vectors. One shared
+# word is too little, unless the question has hardly another. The weights were measured on 30 skills and 100 questions.
+
+_MAX_MATCHES = 3
+# Weights of a stem in the name and of a common word of requests; other stems and vector similarity count 1.
+_IN_NAME, _OF_REQUESTS = 1.25, 0.4
+_MIN_SCORE = 1.5  # a skill matches with at least this score, where 1 is one rare word; or
+_MIN_WORD_SCORE, _MIN_COVERAGE = 1.2, 0.6  # with this score of words that cover this share of the question; or
+_MIN_SIMILARITY = 0.5  # with this similarity, from the embedder's floor (0) to equal (1)
+_PRIOR = 20  # skills added to the count: among three skills no word is rare
+_HEAD, _TAIL = 400, 200  # characters of a long question that are compared
+_WEAK = languages.words("WEAK_WORDS")
+
+
+@frozen
+class Match:
+    id: int
+    name: str
+    description: str
+    legs: Mapping[str, float]  # score by signal
+
+    @property
+    def score(self) -> float:
+        return sum(self.legs.values())
+
+
+def any_accepted(db: Database, owner: str) -> bool:
+    query = "select 1 from skill where owner = ? and state = ? and hidden_at is null limit 1"
+    return bool(db.value(query, (owner, ACCEPTED)))
+
+
+def matching(db: Database, owner: str, question: str, vector: Sequence[float] | None = None) -> list[Match]:
+    """The skills that may help, best first, at most three. `vector`: of the question, where there is one."""
+    query = "select id, name, description from skill where owner = ? and state = ? and hidden_at is null"
+    rows = db.rows(query, (owner, ACCEPTED))
+    stems, weights = _stems(db, question, rows)
+    whole = sum(weights.values()) or 1.0
+    similarities = _similarities(db, [id for id, _, _ in rows], vector)
+    found = []
+    for id, name, description in rows:
+        named, matched = stems.get(id, (set(), set()))
+        words = sum(weights[stem] * (_IN_NAME if stem in named else 1.0) for stem in matched)
+        covered = sum(weights[stem] for stem in matched) / whole
+        similarity = similarities.get(id, 0.0)
+        if (
+            words + similarity >= _MIN_SCORE
+            or (words >= _MIN_WORD_SCORE and covered >= _MIN_COVERAGE)
+            or similarity >= _MIN_SIMILARITY
+        ):
+            legs = {"words": words, "meaning": similarity}
+            found.append(Match(id, name, description, {leg: share for leg, share in legs.items() if share}))
+    return sorted(found, key=lambda match: (-match.score, match.name))[:_MAX_MATCHES]
+
+
+def _stems(
+    db: Database, question: str, rows: Sequence[tuple[int, str, str]]
+) -> tuple[dict[int, tuple[set[str], set[str]]], dict[str, float]]:
+    """The question's stems in the name and the text of each skill, and their weights by inverse document frequency; of
+    scripts without spaces, pairs of characters."""
+    asked = question if len(question) <= _HEAD + _TAIL else f"{question[:_HEAD]} {question[-_TAIL:]}"
+    weights: dict[str, float] = {}
+    for word in terms.content_words(asked):
+        if word not in terms.STOP_WORDS:
+            weights |= dict.fromkeys(db.tokens(word), _OF_REQUESTS if word in _WEAK else 1.0)
+    pairs = list(dict.fromkeys(pair for run in terms.unspaced_runs(asked) for pair in terms.content_pairs(run)))
+    weights |= dict.fromkeys(pairs, 1.0)
+    names, descriptions = db.tokens_of([name for _, name, _ in rows]), db.tokens_of([words for _, _, words in rows])
+    stems, count = dict[int, tuple[set[str], set[str]]](), Counter[str]()
+    for (id, _, description), name, words in zip(rows, names, descriptions, strict=True):
+        named = weights.keys() & name
+        stems[id] = named, named | (weights.keys() & words) | {pair for pair in pairs if pair in description}
+        count.update(stems[id][1])
+    rare = candidates.idf(len(rows) + _PRIOR, 1)
+    for stem in weights:
+        weights[stem] *= min(1.0, candidates.idf(len(rows) + _PRIOR, count[stem]) / rare)
+    return stems, weights
+
+
+def _similarities(db: Database, skills: Sequence[int], vector: Sequence[float] | None) -> dict[int, float]:
+    """The similarity of each skill by its nearest passage: 0 at the embedder's floor, 1 for equal vectors."""
+    among = vectors.current(db)
+    if among is None or vector is None or len(vector) != among.dimension:
+        return {}
+    query = "select p.id, p.row from json_each(?) c cross join passage p on p.kind = 'k' and p.row = c.value"
+    passages: dict[int, int] = dict(db.rows(query, (skills,)))
+    try:
+        with db.index_access():
+            cosines = vectors.cosines(db, among, vector, list(passages))
+    except IndexDamaged:
+        return {}
+    near: dict[int, float] = {}
+    for passage, cosine in cosines.items():
+        near[passages[passage]] = max(min(1.0, among.closeness(cosine)), near.get(passages[passage], 0.0))
+    return near
+
+
 # Erasure: a proposal goes with the session it was learned in. An accepted skill loses only the wordings that a model
 # wrote in that session and that contain distinctive words of the erased messages, and later ones that still contain
 # them; it reverts to its newest remaining wording.
@@ -599,6 +697,7 @@ def _distinctive_terms(db: Database, walk: Walk, sessions: Sequence[int]) -> Sea
     remaining = [text for id, text in rows if id not in erased_ids and id not in cut]
     remaining += [message.left for message in cut.values()]
     lines, words = (
-        frozenset({*terms(erased)} - {*terms(remaining)}) for terms in (keywords.line_ends, keywords.distinctive_words)
+        frozenset({*found_in(erased)} - {*found_in(remaining)})
+        for found_in in (keywords.line_ends, keywords.distinctive_words)
     )
     return SearchTerms(lines, words)

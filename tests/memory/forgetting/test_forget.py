@@ -13,7 +13,7 @@ from agent_cli.errors import StoreError, UsageError
 from agent_cli.llm.offline import Reply, ScriptedModel
 from agent_cli.memory import lineage, tombstones
 from agent_cli.memory.conversations import digest, log, sessions
-from agent_cli.memory.facts import adoption, fact_files, facts
+from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.forgetting import erasure_receipt, forget, selection, tables
 from agent_cli.memory.forgetting.tables import OWNERS, TABLES
 from agent_cli.memory.lifecycle import closing
@@ -222,7 +222,7 @@ def test_a_forgotten_fact_comes_back_by_no_import_and_no_proposal(db):
     erase(db, "f1")
     told = []
     lines = [json.dumps({"statement": words}) for words in ("I live in Graz.", "I live in Linz now")]
-    assert fact_files.import_lines(memory_of(db), lines, "x", told.append, accepted=True) == (0, 0)
+    assert adoption.import_lines(memory_of(db), lines, "x", told.append, accepted=True) == (0, 0)
     assert told == [f"line {n} was skipped: you had it erased" for n in (1, 2)]
     assert adoption.propose(memory_of(db), adoption.claim("I live in Graz", "model")) is None
 

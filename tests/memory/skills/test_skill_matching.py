@@ -6,7 +6,7 @@ from agent_cli.llm.embedded import EmbeddedEmbedder
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index, vectors
-from agent_cli.memory.skills import skill_matching, skills
+from agent_cli.memory.skills import skills
 from tests.conftest import memory_of, noon
 from tests.tables import listed
 
@@ -64,7 +64,7 @@ def skilled(db):
 
 
 def offered(db, question, vector=None):
-    return [each.name for each in skill_matching.find(db, "person", question, vector)]
+    return [each.name for each in skills.matching(db, "person", question, vector)]
 
 
 def test_the_skill_that_a_question_is_about_is_offered_and_no_other(skilled):
@@ -96,11 +96,11 @@ def test_what_waits_or_is_hidden_or_belongs_to_another_is_not_offered(db):
     waiting = skills.propose(memory_of(db), text)
     skills.add(MemoryContext(db, Scope("other", ""), noon), text)
     question = "How do I bake sourdough?"
-    assert (skill_matching.has_skills(db, "person"), offered(db, question)) == (False, [])
+    assert (skills.any_accepted(db, "person"), offered(db, question)) == (False, [])
     skill = skills.accept(memory_of(db), waiting)
-    assert (skill_matching.has_skills(db, "person"), offered(db, question)) == (True, ["bake-sourdough"])
+    assert (skills.any_accepted(db, "person"), offered(db, question)) == (True, ["bake-sourdough"])
     skills.hide(memory_of(db), skill)
-    assert (skill_matching.has_skills(db, "person"), offered(db, question)) == (False, [])
+    assert (skills.any_accepted(db, "person"), offered(db, question)) == (False, [])
 
 
 def test_at_most_three_are_offered(db):
