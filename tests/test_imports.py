@@ -66,7 +66,7 @@ def test_help_loads_no_command(loaded):
         return {name.removeprefix("agent_cli.cli.") for name in loaded(*arguments) if name.startswith("agent_cli.cli.")}
 
     assert parts("--help") == {"usage"}
-    assert parts("-q", "--help") == {"usage", "main", "output", "invocation"}
+    assert parts("-q", "--help") == {"usage", "main", "output", "invocation", "options"}
 
 
 def test_asking_a_server_loads_nothing_heavy(loaded, program, server):

@@ -27,7 +27,8 @@ from agent_cli.agent.loop import Question
 from agent_cli.app import background, models, turns, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import Invocation, argument, flag, group, option
+from agent_cli.cli.invocation import Invocation
+from agent_cli.cli.options import argument, flag, group, option
 from agent_cli.errors import AgentError, Cancelled, ModelUnavailable, StoreError, TimedOut, UsageError
 from agent_cli.llm.chat import broken
 from agent_cli.llm.model import Cancel, ChatModel

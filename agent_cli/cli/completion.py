@@ -12,7 +12,7 @@ import typer
 
 from agent_cli import kinds
 from agent_cli.cli import output, usage
-from agent_cli.cli.invocation import group
+from agent_cli.cli.options import group
 from agent_cli.config import settings_file
 
 app = group()

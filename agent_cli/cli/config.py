@@ -6,7 +6,8 @@ from dataclasses import asdict, fields
 from typer import Exit
 
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, Decision, Invocation, Limit, argument, flag, group, noun
+from agent_cli.cli.invocation import Invocation
+from agent_cli.cli.options import AsJson, Limit, argument, flag, group, noun
 from agent_cli.config import settings_file
 from agent_cli.config.values import Config
 from agent_cli.errors import AgentError, ConfigError, UsageError
@@ -40,7 +41,7 @@ def show(
     output.table(shown, ("setting", "value", "origin") if origin else ("setting", "value"))
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def edit(invocation: Invocation) -> None:
     """Open the settings in your editor, and check them afterwards."""
     file = settings_file.default_file()
@@ -54,7 +55,7 @@ def edit(invocation: Invocation) -> None:
     output.note("the settings are in order")
 
 
-@app.command("set", cls=Decision)
+@app.command("set", decides=True)
 def set_(
     key: str = argument("The setting, as in num_ctx; in a table, as in rules.save_note."),
     value: str = argument("Its new value."),

@@ -17,7 +17,7 @@ from typer import Exit
 from agent_cli import terminal
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, flag, option
+from agent_cli.cli.options import AsJson, flag, option
 from agent_cli.errors import AgentError, NobodyAsked, UsageError
 from agent_cli.store import events, meta
 from agent_cli.text import clean

@@ -9,7 +9,8 @@ from typer import Exit
 from agent_cli import clock, kinds
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, Decision, Invocation, argument, flag, group, option
+from agent_cli.cli.invocation import Invocation
+from agent_cli.cli.options import AsJson, argument, flag, group, option
 from agent_cli.config import settings_file
 from agent_cli.errors import FileRefused, StoreBusy, StoreError, UsageError
 from agent_cli.memory.transfers import transfer
@@ -71,7 +72,7 @@ def export(
         output.put_json_line(row)
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def restore(invocation: Invocation, file: Path = argument("A copy that `agent db backup` wrote.")) -> None:
     """Replace the database by a copy; the former file is kept."""
     place = _path(invocation)
@@ -122,7 +123,7 @@ def _opened_to_check(invocation: Invocation) -> Database:
             raise StoreError(f"{error}; {_WAYS_OUT}") from error
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def salvage(invocation: Invocation, file: Path = argument("The new file."), as_json: AsJson = False) -> None:
     """Save what can be read of a damaged database into a new file."""
     target = file.expanduser().absolute()
@@ -142,7 +143,7 @@ def salvage(invocation: Invocation, file: Path = argument("The new file."), as_j
     )
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def compact(app_: App) -> None:
     """Give free space in the file back to the disk. Needs twice the size of the file meanwhile."""
     before, after = backups.compact(app_.db)

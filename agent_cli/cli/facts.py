@@ -15,23 +15,8 @@ from agent_cli.agent import profile as fact_profile
 from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import consent, forget, output
-from agent_cli.cli.invocation import (
-    AsJson,
-    ConfirmRead,
-    Decision,
-    EveryState,
-    Hidden,
-    Limit,
-    Until,
-    argument,
-    flag,
-    given,
-    noun,
-    opened,
-    option,
-    parse_moment,
-    report_skipped,
-)
+from agent_cli.cli.invocation import given, opened, parse_moment, report_skipped
+from agent_cli.cli.options import AsJson, ConfirmRead, EveryState, Hidden, Limit, Until, argument, flag, noun, option
 from agent_cli.errors import NobodyAsked, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.facts import adoption, facts
@@ -188,7 +173,7 @@ def _receipt(adopted: adoption.Adopted, now: datetime, verb: str = "saved") -> s
     return text
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def approve(app_: App, handles: FactHandles = None, every: DecideAll = False, yes: ConfirmRead = False) -> None:
     """Accept facts that wait for your yes. Facts that they contradict end on their date."""
     waiting = _waiting(app_, handles, every, yes)
@@ -198,14 +183,14 @@ def approve(app_: App, handles: FactHandles = None, every: DecideAll = False, ye
         output.say(_receipt(adopted, app_.time(), "accepted"))
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def reject(app_: App, handles: FactHandles = None, every: DecideAll = False, yes: ConfirmRead = False) -> None:
     """Reject facts that wait for your yes: they are not proposed again."""
     waiting = _waiting(app_, handles, every, yes)
     output.lines(f"rejected {_short(fact)}" for fact in _together(app_, waiting, facts.reject))
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def rm(app_: App, handles: list[str]) -> None:
     """Hide facts; `restore` brings them back, `agent forget` erases."""
     chosen = _chosen(app_, handles)
@@ -222,13 +207,13 @@ def profile(app_: App) -> None:
     output.say(fact_profile.describe(app_.db, app_.scope, None, app_.time(), app_.profile_tokens))
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def always(app_: App, handle: FactHandle) -> None:
     """Tell a fact in every session."""
     _tell(app_, handle, fact_profile.ALWAYS, "is told in every session")
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def never(app_: App, handle: FactHandle) -> None:
     """Tell a fact only where a question calls for it."""
     _tell(app_, handle, fact_profile.NEVER, "is told only where a question calls for it")
@@ -240,7 +225,7 @@ def _tell(app_: App, handle: str, decision: str, outcome: str) -> None:
     output.say(f"{_short(fact)} {outcome} (agent facts undo {fact.handle})")
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def restore(app_: App, handles: list[str]) -> None:
     """Bring hidden facts back."""
     chosen = _chosen(app_, handles)
@@ -313,7 +298,7 @@ def history(app_: App, handle: FactHandle, limit: Limit = 50, as_json: AsJson = 
         output.say(f"now: {_short(fact)}, {fact.state}{', hidden' if fact.hidden_at else ''}")
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def undo(app_: App, handle: str | None = argument("A fact's handle; without it: what was changed last.", None)) -> None:
     """Take back your last change, with everything that it changed."""
     fact = _find(app_, handle) if handle else None
@@ -357,10 +342,10 @@ def graph_(
 
 
 app.command()(consent.review)
-app.command("forget", cls=Decision)(forget.command)
+app.command("forget", decides=True)(forget.command)
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def edit(
     app_: App,
     handle: FactHandle,

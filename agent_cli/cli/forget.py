@@ -7,7 +7,8 @@ from typer import Exit
 from agent_cli import clock, kinds, terminal
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
-from agent_cli.cli.invocation import AsJson, Decision, Until, argument, flag, group, option, parse_moment
+from agent_cli.cli.invocation import parse_moment
+from agent_cli.cli.options import AsJson, Until, argument, flag, group, option
 from agent_cli.errors import TracesLeft, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.forgetting import erasure_receipt, forget, selection
@@ -18,7 +19,7 @@ app = group()
 _WHICH = f"As in {', '.join(kinds.EXAMPLES)}; or words, as --topic takes them."
 
 
-@app.command("forget", cls=Decision)
+@app.command("forget", decides=True)
 def command(
     app_: App,
     handles: list[str] | None = argument(_WHICH, None, metavar="[ID…|WORDS]", show_default=False),

@@ -9,7 +9,8 @@ from typing import Any, Literal
 from agent_cli import clock, text
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import AsJson, Invocation, Limit, flag, group, noun, option, parse_moment
+from agent_cli.cli.invocation import Invocation, parse_moment
+from agent_cli.cli.options import AsJson, Limit, flag, group, noun, option
 from agent_cli.errors import UsageError
 from agent_cli.memory.reports import records
 from agent_cli.store import events, ids, jobs

@@ -20,7 +20,8 @@ from typer.core import TyperGroup
 
 from agent_cli import CHILD
 from agent_cli.cli import output, usage
-from agent_cli.cli.invocation import Invocation, group
+from agent_cli.cli.invocation import Invocation
+from agent_cli.cli.options import group
 from agent_cli.errors import AgentError, Cancelled, StoreError, UsageError
 from agent_cli.text import nearest, one_line, without_surrogates
 

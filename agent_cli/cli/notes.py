@@ -7,19 +7,8 @@ from typer import Argument, Option
 
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import (
-    AsJson,
-    Decision,
-    Hidden,
-    Limit,
-    NewWords,
-    argument,
-    flag,
-    given,
-    group,
-    noun,
-    option,
-)
+from agent_cli.cli.invocation import given
+from agent_cli.cli.options import AsJson, Hidden, Limit, NewWords, argument, flag, group, noun, option
 from agent_cli.clock import local
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import due_times, moments
@@ -80,7 +69,7 @@ def show(app_: App, handle: NoteHandle, as_json: AsJson = False) -> None:
         output.say(f"{note.title}\n\n{note.text}" if note.title else note.text)
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def edit(app_: App, handle: NoteHandle, words: NewWords = None) -> None:
     """Change a note: give its new words, or write them in your editor."""
     note = _note(app_, handle)
@@ -102,7 +91,7 @@ def search(app_: App, words: list[str], limit: Limit = 20, as_json: AsJson = Fal
     _list(found, as_json, "no note has these words")
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def rm(app_: App, handles: list[str]) -> None:
     """Hide notes; `restore` brings them back."""
     for note in [_note(app_, handle) for handle in handles]:
@@ -110,7 +99,7 @@ def rm(app_: App, handles: list[str]) -> None:
         output.say(f"hidden {note.handle} “{note.name}” (agent notes restore {note.handle})")
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def restore(app_: App, handles: list[str]) -> None:
     """Bring hidden notes back."""
     for note in [_note(app_, handle) for handle in handles]:
@@ -239,7 +228,7 @@ def snooze(
     output.say(f"snoozed {tasks.receipt(task, app_.time())}")
 
 
-@tasks_app.command("edit", cls=Decision)
+@tasks_app.command("edit", decides=True)
 def edit_task(app_: App, handle: TaskHandle, words: NewWords = None, at: AtOption = None) -> None:
     """Change the words of a task, or its time with --at."""
     task = _task(app_, handle)
@@ -256,13 +245,13 @@ def edit_task(app_: App, handle: TaskHandle, words: NewWords = None, at: AtOptio
     output.say(f"changed {tasks.receipt(task, app_.time())}")
 
 
-@tasks_app.command("rm", cls=Decision)
+@tasks_app.command("rm", decides=True)
 def rm_tasks(app_: App, handles: TaskHandles) -> None:
     """Hide tasks; they come up no more."""
     _change(app_, "rm", handles)
 
 
-@tasks_app.command("restore", cls=Decision)
+@tasks_app.command("restore", decides=True)
 def restore_tasks(app_: App, handles: TaskHandles) -> None:
     """Bring hidden tasks back."""
     _change(app_, "restore", handles)

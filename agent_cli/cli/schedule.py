@@ -31,7 +31,8 @@ from agent_cli.app import background, models, turns
 from agent_cli.app.app import App
 from agent_cli.cli import ask, consent, output
 from agent_cli.cli import skills as skill_commands
-from agent_cli.cli.invocation import AsJson, Decision, Hidden, Invocation, Yes, argument, flag, noun, option
+from agent_cli.cli.invocation import Invocation
+from agent_cli.cli.options import AsJson, Decision, Hidden, Yes, argument, flag, noun, option
 from agent_cli.errors import AgentError, Cancelled, StoreBusy, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.planner import notes, schedules
@@ -160,13 +161,13 @@ def show(app_: App, handle: ScheduleHandle, as_json: AsJson = False) -> None:
     output.fields(((name, value) for name, value in rows.items() if value), 8)
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def rm(app_: App, handles: ScheduleHandles) -> None:
     """Hide schedules, which run no more; `restore` brings them back."""
     _change(app_, handles, "hidden")
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def restore(app_: App, handles: ScheduleHandles) -> None:
     """Bring hidden schedules back."""
     _change(app_, handles, "restored")
@@ -178,7 +179,7 @@ def pause(app_: App, handles: ScheduleHandles) -> None:
     _change(app_, handles, "paused")
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def resume(app_: App, handles: ScheduleHandles) -> None:
     """Let schedules run again; missed runs are not made up."""
     _change(app_, handles, "resumed")
@@ -308,7 +309,7 @@ def _warn_unless_run(app_: App, found: list[Schedule]) -> None:
         output.note(f"{by[0]} is to run schedules, and has not looked since {since}: is it running?")
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def run(
     invocation: Invocation,
     handle: str | None = argument("Run this one at once, as in c3, and exit.", None, metavar="[SCHEDULE]"),
@@ -532,14 +533,17 @@ Nice=10
 """  # KillMode: a background process for queued jobs is not killed
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def install(
     app_: App,
     by: Scheduler | None = option("--by", "What runs them; by default what the machine has."),
     print_: bool = flag("--print", "Print what would be written, and write nothing."),
     yes: Yes = False,
 ) -> None:
-    """Have the machine run schedules, by a timer of systemd or a line for cron, whichever it has."""
+    """Have the machine run schedules.
+
+    By a timer of systemd or a line for cron, whichever it has.
+    """
     by = by or _available_scheduler()
     command = [sys.executable, "-P", "-m", "agent_cli", "--db", str(app_.path), "-q", "schedule", "run", "--due"]
     names = {origin.removeprefix("environment ") for origin in app_.loaded.origins.values()}
@@ -575,7 +579,7 @@ def install(
         output.note("it runs while you are logged in; `loginctl enable-linger` lets it run when you are not")
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def uninstall(yes: Yes = False) -> None:
     """Remove what `install` has written."""
     found = _installed()

@@ -9,7 +9,8 @@ from typer import Argument, Context, Exit
 
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
-from agent_cli.cli.invocation import AsJson, Decision, Invocation, argument, flag, group, option
+from agent_cli.cli.invocation import Invocation
+from agent_cli.cli.options import AsJson, argument, flag, group, option
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import callers
 from agent_cli.repl import reminders
@@ -64,7 +65,7 @@ def serve(
     raise Exit(code)
 
 
-@callers_app.command(cls=Decision)
+@callers_app.command(decides=True)
 def add(
     invocation: Invocation,
     name: CallerName,

@@ -15,20 +15,8 @@ from agent_cli.agent.jobs import summariser
 from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
-from agent_cli.cli.invocation import (
-    AsJson,
-    Decision,
-    Hidden,
-    Invocation,
-    Limit,
-    argument,
-    flag,
-    group,
-    noun,
-    opened,
-    option,
-    report_skipped,
-)
+from agent_cli.cli.invocation import Invocation, opened, report_skipped
+from agent_cli.cli.options import AsJson, Hidden, Limit, argument, flag, group, noun, option
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import tombstones
@@ -117,7 +105,7 @@ def close(app_: App, handle: SessionHandle) -> None:
             output.note(line)
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def rename(app_: App, handle: SessionHandle, title: list[str]) -> None:
     """Give a session a title."""
     session = _session(app_, handle)
@@ -125,7 +113,7 @@ def rename(app_: App, handle: SessionHandle, title: list[str]) -> None:
     output.say(f"{session.handle} is now “{' '.join(title)}”")
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def rm(app_: App, handles: list[str]) -> None:
     """Hide sessions; `restore` brings them back."""
     for session in [_session(app_, handle) for handle in handles]:
@@ -134,7 +122,7 @@ def rm(app_: App, handles: list[str]) -> None:
         output.say(f"hidden {session.handle} (agent sessions restore {session.handle})")
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def restore(app_: App, handles: list[str]) -> None:
     """Bring hidden sessions back."""
     for session in [_session(app_, handle) for handle in handles]:
@@ -177,7 +165,7 @@ def export(
             output.say(transfer.to_markdown(app_.db, session))
 
 
-@app.command("import", cls=Decision)
+@app.command("import", decides=True)
 def import_(
     app_: App,
     file: Path = argument("JSON lines, a session a line; - is standard input."),
@@ -207,19 +195,19 @@ import_app = group(
 Export = Annotated[Path, Argument(metavar="FILE", help="The exported .zip, its folder, or conversations.json.")]
 
 
-@import_app.command(cls=Decision)
+@import_app.command(decides=True)
 def chatgpt(invocation: Invocation, file: Export) -> None:
     """Import an export of ChatGPT. A newer one adds what is new; broken entries are reported and skipped (exit 1)."""
     _import(invocation, file, "chatgpt")
 
 
-@import_app.command(cls=Decision)
+@import_app.command(decides=True)
 def claude(invocation: Invocation, file: Export) -> None:
     """Import an export of Claude. A newer one adds what is new; broken entries are reported and skipped (exit 1)."""
     _import(invocation, file, "claude")
 
 
-@import_app.command(cls=Decision)
+@import_app.command(decides=True)
 def llm(
     invocation: Invocation, file: Path = argument("Its logs.db; `llm logs path` says where that is.", metavar="FILE")
 ) -> None:

@@ -11,19 +11,8 @@ from typer import Argument, Option
 from agent_cli import text
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
-from agent_cli.cli.invocation import (
-    AsJson,
-    ConfirmRead,
-    Decision,
-    EveryState,
-    Hidden,
-    Limit,
-    argument,
-    flag,
-    noun,
-    option,
-    report_skipped,
-)
+from agent_cli.cli.invocation import report_skipped
+from agent_cli.cli.options import AsJson, ConfirmRead, EveryState, Hidden, Limit, argument, flag, noun, option
 from agent_cli.errors import UsageError
 from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, MemoryContext
 from agent_cli.memory.skills import skills
@@ -197,7 +186,7 @@ def _queue(app_: App, name: str, words: str, origin: Origin) -> None:
     _note_altered(name, words)
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def edit(app_: App, name: SkillName) -> None:
     """Change a skill in your editor; its former version stays."""
     skill = find_skill(app_, name)
@@ -217,7 +206,7 @@ def edit(app_: App, name: SkillName) -> None:
     _note_altered(changed.name, changed.text)
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def rm(app_: App, names: list[str] = argument(metavar="NAME...")) -> None:
     """Hide skills; `restore` brings them back, `agent forget` erases."""
     chosen = list(dict.fromkeys(find_skill(app_, name) for name in names))
@@ -232,7 +221,7 @@ def rm(app_: App, names: list[str] = argument(metavar="NAME...")) -> None:
     output.lines(f"hidden {_short(skill)} (agent skills restore {skill.name})" for skill in chosen)
 
 
-@app.command(cls=Decision)
+@app.command(decides=True)
 def restore(app_: App, name: SkillName, version: InVersion = None) -> None:
     """Bring a hidden skill back, or an older version of one."""
     skill = find_skill(app_, name, hidden=version is None)

@@ -15,18 +15,8 @@ from typer import Argument, Context
 from agent_cli import clock, text
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
-from agent_cli.cli.invocation import (
-    AsJson,
-    Decision,
-    Invocation,
-    Limit,
-    PeriodUnit,
-    argument,
-    flag,
-    group,
-    noun,
-    option,
-)
+from agent_cli.cli.invocation import Invocation
+from agent_cli.cli.options import AsJson, Limit, PeriodUnit, argument, flag, group, noun, option
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.dates import periods
@@ -260,7 +250,7 @@ def overview(
             _list(going)
 
 
-@retention_app.command(cls=Decision)
+@retention_app.command(decides=True)
 def apply(app_: App, yes: bool = flag("--yes", "Do not ask: you have seen what will be removed.")) -> None:
     """Remove now what would go. Without `--yes` it asks first."""
     limits = retention.policy(app_.config.retention)
@@ -280,13 +270,13 @@ def apply(app_: App, yes: bool = flag("--yes", "Do not ask: you have seen what w
     output.say(f"removed: {_format_counts(removed)}")
 
 
-@retention_app.command("pin", cls=Decision)
+@retention_app.command("pin", decides=True)
 def pin_rows(app_: App, handles: PinnableHandles) -> None:
     """Keep sessions with their messages, and summaries, for good."""
     _pin_rows(app_, handles, True)
 
 
-@retention_app.command("unpin", cls=Decision)
+@retention_app.command("unpin", decides=True)
 def unpin_rows(app_: App, handles: PinnableHandles) -> None:
     """Make sessions and summaries subject to retention again."""
     _pin_rows(app_, handles, False)

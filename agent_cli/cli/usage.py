@@ -7,6 +7,7 @@ anything is imported; Typer shows the same text.
 import os
 import sys
 from importlib import import_module
+from textwrap import wrap
 from typing import Any
 
 from agent_cli import __version__
@@ -78,7 +79,7 @@ _MORE = "agent COMMAND --help tells more of each. The options above may also fol
 _BESIDE = {  # commands that stand in the module of another
     command: host
     for host, commands in {
-        "search": "why index",
+        "search": "why index docs",
         "notes": "remind tasks",
         "summaries": "retention",
         "sessions": "import",
@@ -144,10 +145,4 @@ def _rows(table: dict[str, str], longest: int = 0) -> list[str]:
 
 def _wrapped(text: str, row: str = "", indent: str = "") -> list[str]:
     """The text in lines that fit; the first begins with `row`, the others with `indent`."""
-    rows = []
-    for word in text.split():
-        if len(row) + len(word) > _width():
-            rows.append(row.rstrip())
-            row = indent
-        row += f"{word} "
-    return [*rows, row.rstrip()]
+    return wrap(text, _width(), initial_indent=row, subsequent_indent=indent, break_long_words=False)

@@ -115,10 +115,36 @@ def run_command(command: Sequence[str], texts: Sequence[str]) -> str:
         return f"remind_command cannot be run: there is no {command[0]!r} (agent config set remind_command)"
     # A text that begins with a dash would be an option of the command, and a model may have written it.
     arguments = [f" {each}" if each.startswith("-") else each for each in map(clean, texts)]
-    timed_command = [sys.executable, "-P", "-m", "agent_cli.repl.timed_commands", str(_LIMIT), str(len(command))]
+    timed_command = [sys.executable, "-P", "-m", "agent_cli.repl.reminders", str(len(command))]
     timed_command += [*command, *arguments]
     null = subprocess.DEVNULL
     _started[:] = [each for each in _started if each.poll() is None]
     with suppress(OSError):  # no process can be started: the line is shown all the same
         _started.append(subprocess.Popen(timed_command, stdin=null, stdout=null, stderr=null, start_new_session=True))
     return ""
+
+
+def run_each(count: int, arguments: Sequence[str]) -> None:
+    """Run the command, which is so many of the arguments, for each of the others in turn; kill one that takes too long.
+
+    In a process of its own, as `python -m agent_cli.repl.reminders COUNT COMMAND… TEXT…`.
+    """
+    import os
+    import signal
+    import subprocess
+
+    null = subprocess.DEVNULL
+    for text in arguments[count:]:
+        with suppress(OSError):
+            ran = subprocess.Popen(
+                [*arguments[:count], text], stdin=null, stdout=null, stderr=null, start_new_session=True
+            )
+            try:
+                ran.wait(_LIMIT)
+            except subprocess.TimeoutExpired:
+                os.killpg(ran.pid, signal.SIGKILL)  # with all that it has started
+                ran.wait()
+
+
+if __name__ == "__main__":
+    run_each(int(sys.argv[1]), sys.argv[2:])

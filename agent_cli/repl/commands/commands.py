@@ -109,11 +109,6 @@ class Command:
     examples: tuple[str, ...] = ()
     shell: Mapping[str, str] = field(default_factory=dict)  # what it replaces there: {"tasks done": "done"}
 
-    @property
-    def module(self) -> str:
-        """The last part of the name of its module, as in plan_commands."""
-        return self.run.__module__.rpartition(".")[2]
-
 
 COMMANDS: dict[str, Command] = {}
 
@@ -133,13 +128,16 @@ def command(
     return register
 
 
-GROUPS = (  # what commands are for, and the modules in which they stand
-    ("Talk", "change, repeat and copy messages", "exchange_commands"),
-    ("Memory", "keep, find, check and forget", "memory_commands fact_commands"),
-    ("Plans and files", "tasks, reminders and documents", "plan_commands"),
-    ("Sessions", "begin, end and go on", "session_commands"),
-    ("Model", "who answers, and what it sees", "request_commands"),
-    ("Program", "settings, checks and records", "setting_commands commands"),
+GROUPS = (  # what commands are for; one that is not named is of the last
+    ("Talk", "change, repeat and copy messages", "btw copy edit editor raw retry undo"),
+    (
+        *("Memory", "keep, find, check and forget"),
+        "facts forget note notes profile remember review search show skills update why",
+    ),
+    ("Plans and files", "tasks, reminders and documents", "remind tasks docs"),
+    ("Sessions", "begin, end and go on", "new close sessions resume rename export incognito exit summary"),
+    ("Model", "who answers, and what it sees", "model tools context"),
+    ("Program", "settings, checks and records", ""),
 )
 _SHELL_COMMAND = text.Pattern(r"“[^“”]*”|`agent ([^`\n]+)`", words=("`agent ",))  # quoted words are not the program's
 
@@ -226,9 +224,9 @@ def help(conversation: Conversation, argument: str) -> Result:
 def _overview(display: Display) -> str:
     """All commands by what they are for, on one screen."""
     lines = []
-    known = {module: name for name, _, modules in GROUPS for module in modules.split()}
+    known = {f"/{command}": name for name, _, names in GROUPS for command in names.split()}
     for name, purpose, _ in GROUPS:
-        names = [each.name for each in listing() if known.get(each.module, GROUPS[-1][0]) == name]
+        names = [each.name for each in listing() if known.get(each.name, GROUPS[-1][0]) == name]
         beside = display.styled(f"  {purpose}", DIM) if len(name) + 4 + len(purpose) <= display.width() else ""
         lines.append(f"{display.styled(name, BOLD)}{beside}")
         lines += textwrap.wrap("  ".join(names), display.width() - 2, initial_indent="  ", subsequent_indent="  ")

@@ -481,9 +481,9 @@ def _documents(app: App, typed: str) -> Iterator[Completion]:
 
 
 def _tasks(app: App, typed: str) -> Iterator[Completion]:
-    from agent_cli.repl.commands import plan_commands  # loaded with all commands, not before the prompt
+    from agent_cli.repl.commands import memory_commands  # loaded with all commands, not before the prompt
 
-    yield from _handles("task")(app, typed) if " " in typed else _choices(plan_commands.VERBS, typed)
+    yield from _handles("task")(app, typed) if " " in typed else _choices(memory_commands.VERBS, typed)
 
 
 ARGUMENTS: Mapping[str, Callable[[App, str], Iterable[Completion]]] = {
