@@ -2,7 +2,6 @@
 
 import re
 import time
-from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -104,8 +103,7 @@ def stats(
         _print_usage(rows, (per, *_COLUMNS))
     found = records.signals(app_.db, owner, now, now - records.PERIOD)
     if as_json:
-        due = {name: [ids.handle("task", id) for id in getattr(found.due, name)] for name in ("overdue", "today")}
-        output.put_json({**asdict(found), "due": {**due, "open": found.due.open}})
+        output.put_json(found)
     else:
         lines = records.format_signals(found)
         output.lines(["", *lines] if lines and not days else lines)

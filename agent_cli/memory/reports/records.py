@@ -13,7 +13,6 @@ from agent_cli.memory.conversations import sessions
 from agent_cli.memory.scope import CALLER_PLACE, PERSON
 from agent_cli.store import ids
 from agent_cli.store.db import Database
-from agent_cli.values import frozen
 
 Per = Literal["day", "model", "session", "turn"]
 
@@ -139,33 +138,8 @@ _TASKS_NAMED = 5  # tasks that are named by their handles
 _FURTHEST = timedelta(hours=14)  # the largest offset from UTC
 
 
-@frozen
-class Due:
-    """Ids of open tasks that are overdue or due later today, the longest overdue first, and the number of all."""
-
-    overdue: tuple[int, ...]
-    today: tuple[int, ...]
-    open: int
-
-
-@frozen
-class Calls:
-    """How often a tool was called; the most used comes first."""
-
-    tool: str
-    allowed: int
-    refused: int
-
-
-@frozen
-class Signals:
-    turns_today: int
-    due: Due
-    calls: tuple[Calls, ...]
-
-
-def signals(db: Database, owner: str, now: datetime, since: datetime) -> Signals:
-    """Figures of the day. `since`: the start of the time in which calls are counted."""
+def signals(db: Database, owner: str, now: datetime, since: datetime) -> dict[str, Any]:
+    """Questions of today, open tasks with the longest overdue first, and the calls of each tool since then."""
     today = now.date()
     night = datetime.combine(today + timedelta(days=1), time(), now.tzinfo)
     open_tasks = "from task where owner = ?1 and state = 'open' and hidden_at is null"
@@ -173,7 +147,7 @@ def signals(db: Database, owner: str, now: datetime, since: datetime) -> Signals
         f"""select id, due_at < ?2 {open_tasks} and due_at is not null and due_at < ?3 order by due_at, id""",
         (owner, clock.utc(now), clock.utc(night)),
     )
-    overdue, later = (tuple(id for id, late in due if bool(late) is is_late) for is_late in (True, False))
+    overdue, later = ([ids.handle("task", id) for id, late in due if late == is_late] for is_late in (True, False))
     # Identifiers sort by time and are indexed; they are those of the day in any time zone.
     begin = datetime.combine(today, time(), UTC)
     bounds = ids.lowest(begin - _FURTHEST), ids.lowest(begin + timedelta(days=1) + _FURTHEST)
@@ -190,24 +164,26 @@ def signals(db: Database, owner: str, now: datetime, since: datetime) -> Signals
            group by e.subject order by allowed desc, e.subject""",
         (ids.lowest(since), owner),
     )
-    open_count = db.value(f"select count(*) {open_tasks}", (owner,))
-    return Signals(turns, Due(overdue, later, open_count), tuple(Calls(*row) for row in calls))
+    return {
+        "turns_today": turns,
+        "due": {"overdue": overdue, "today": later, "open": db.value(f"select count(*) {open_tasks}", (owner,))},
+        "calls": [dict(zip(("tool", "allowed", "refused"), row, strict=True)) for row in calls],
+    }
 
 
-def format_signals(found: Signals) -> list[str]:
-    lines = [f"{text.counted(found.turns_today, 'question')} today"] if found.turns_today else []
-    if found.due.open:
-        parts = [f"{found.due.open} open"]
-        for name, tasks in ("overdue", found.due.overdue), ("due today", found.due.today):
-            named = [ids.handle("task", id) for id in tasks[:_TASKS_NAMED]] + ["…"] * (len(tasks) > _TASKS_NAMED)
-            parts += [f"{len(tasks)} {name} ({' '.join(named)})"] if tasks else []
+def format_signals(found: dict[str, Any]) -> list[str]:
+    due, tools = found["due"], list[str]()
+    lines = [f"{text.counted(found['turns_today'], 'question')} today"] if found["turns_today"] else []
+    if due["open"]:
+        parts = [f"{due['open']} open"]
+        for name, tasks in ("overdue", due["overdue"]), ("due today", due["today"]):
+            named = " ".join(tasks[:_TASKS_NAMED] + ["…"] * (len(tasks) > _TASKS_NAMED))
+            parts += [f"{len(tasks)} {name} ({named})"] if tasks else []
         lines.append(f"tasks: {', '.join(parts)}")
-    if found.calls:
-        tools = [
-            f"{each.tool} {each.allowed}" + f" ({each.refused} refused)" * bool(each.refused) for each in found.calls
-        ]
-        lines.append(f"tools in {PERIOD.days} days: {', '.join(tools)}")
-    return lines
+    for call in found["calls"]:
+        refused = f" ({call['refused']} refused)" if call["refused"] else ""
+        tools.append(f"{call['tool']} {call['allowed']}{refused}")
+    return lines + ([f"tools in {PERIOD.days} days: {', '.join(tools)}"] if tools else [])
 
 
 _MOST = 12  # lines of a kind

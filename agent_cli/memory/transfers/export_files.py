@@ -207,7 +207,9 @@ def _chatgpt_row(conversation: dict[str, Any]) -> dict[str, Any] | None:
     nodes = conversation.get("mapping")
     if not isinstance(nodes, dict):
         raise ValueError("it has no messages (mapping)")
-    path = _path_to({id: _get(node, "parent") for id, node in nodes.items()}, _leaf(conversation, nodes))
+    current = conversation.get("current_node")
+    leaf = current if isinstance(current, str) and current in nodes else next(reversed(nodes), "")
+    path = _path_to({id: _get(node, "parent") for id, node in nodes.items()}, leaf)
     found = [(id, _get(nodes[id], "message")) for id in path]
     messages = [(each.get("create_time"), _chatgpt_message(each, id)) for id, each in found if isinstance(each, dict)]
     id = conversation.get("conversation_id") or conversation.get("id")
@@ -216,15 +218,6 @@ def _chatgpt_row(conversation: dict[str, Any]) -> dict[str, Any] | None:
 
 def _get(node: Any, key: str) -> Any:
     return node.get(key) if isinstance(node, dict) else None
-
-
-def _leaf(conversation: dict[str, Any], nodes: dict[str, Any]) -> str:
-    """The end of the branch shown; when unknown, the last message without an answer."""
-    current = conversation.get("current_node")
-    if isinstance(current, str) and current in nodes:
-        return current
-    ends = [id for id, node in nodes.items() if not _get(node, "children")]
-    return ends[-1] if ends else next(reversed(nodes), "")
 
 
 def _chatgpt_message(node_message: dict[str, Any], id: str) -> dict[str, Any] | None:
@@ -249,16 +242,10 @@ def _chatgpt_message(node_message: dict[str, Any], id: str) -> dict[str, Any] | 
 
 
 def _words(content: dict[str, Any]) -> str:
-    match content.get("content_type"):
-        case "code":
-            language = content.get("language")
-            name = language if isinstance(language, str) and language != "unknown" else ""
-            return f"```{name}\n{_text(content, 'text')}\n```" if _text(content, "text").strip() else ""
-        case "tether_quote":
-            source = ", ".join(filter(None, (_text(content, "title"), _text(content, "url"))))
-            return "\n".join(filter(None, (_text(content, "text"), f"({source})" if source else "")))
-        case "tether_browsing_display":
-            return _text(content, "result") or _text(content, "summary")
+    if content.get("content_type") == "code":
+        language = content.get("language")
+        name = language if isinstance(language, str) and language != "unknown" else ""
+        return f"```{name}\n{_text(content, 'text')}\n```" if _text(content, "text").strip() else ""
     parts = content.get("parts")
     if isinstance(parts, list):
         return "\n\n".join(filter(None, map(_part, parts)))
@@ -417,21 +404,7 @@ def _responses(log: Database, tables: dict[str, set[str]]) -> Iterator[_Turn]:
     texts = [of("conversation_id", "id"), "c.name" if join else "''", "r.id", of("datetime_utc")]
     texts += [of("resolved_model", "model"), of("prompt"), of("response"), of("reasoning")]
     tokens = ", ".join(f"cast({of(name)} as integer)" for name in ("input_tokens", "output_tokens"))
-    marks = {}  # the names of what a response has beside its words and is not imported, by what it is
-    if {"response_id", "fragment_id"} <= tables.get("prompt_fragments", set()):
-        source = "f.source" if "source" in tables.get("fragments", set()) else "''"
-        marks["fragment"] = f"select {_texts(source)} from prompt_fragments p join fragments f on f.id = p.fragment_id"
-    if {"response_id", "attachment_id"} <= tables.get("prompt_attachments", set()):
-        name = _texts("coalesce(f.path, f.url)")
-        marks["file"] = f"select {name} from prompt_attachments p join attachments f on f.id = p.attachment_id"
-    rows = f"select {_texts(*texts)}, {tokens} from responses r {join} order by 1, 4, r.rowid"
-    for conversation, name, id, at, model, prompt, *rest in log.each(rows):
-        left_out = [
-            f"[{' '.join(filter(None, (kind, file)))} left out]"
-            for kind, query in marks.items()
-            for (file,) in log.rows(f"{query} where p.response_id = ?", (id,))
-        ]
-        yield (conversation, name, id, at, model, _joined([prompt, *left_out]), *rest)
+    yield from log.each(f"select {_texts(*texts)}, {tokens} from responses r {join} order by 1, 4, r.rowid")
 
 
 def _turns(log: Database, tables: dict[str, set[str]]) -> Iterator[_Turn]:

@@ -7,7 +7,6 @@ import pytest
 from agent_cli import clock
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.reports import records
-from agent_cli.memory.reports.records import Calls, Due, Signals
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Message, Part
 from agent_cli.store import events, ids
@@ -40,13 +39,17 @@ def task(db, due=None, owner="person", **columns):
 
 
 def test_nothing_is_told_of_an_empty_file(db):
-    assert records.signals(db, "person", NOW, NOW - DAY) == Signals(0, Due((), (), 0), ())
+    assert records.signals(db, "person", NOW, NOW - DAY) == {
+        "turns_today": 0,
+        "due": {"overdue": [], "today": [], "open": 0},
+        "calls": [],
+    }
 
 
 def test_a_day_is_that_of_the_clock_at_which_it_was_said(db, session):
     say(db, session, datetime(2026, 1, 2, 0, 30, tzinfo=VIENNA))
     say(db, session, datetime(2026, 1, 1, 23, 30, tzinfo=timezone(timedelta(hours=-8))))
-    assert [records.signals(db, "person", NOW - days * DAY, NOW).turns_today for days in (0, 1)] == [1, 1]
+    assert [records.signals(db, "person", NOW - days * DAY, NOW)["turns_today"] for days in (0, 1)] == [1, 1]
 
 
 def test_what_was_taken_back_or_said_by_others_is_not_counted(db, session):
@@ -54,7 +57,7 @@ def test_what_was_taken_back_or_said_by_others_is_not_counted(db, session):
     say(db, sessions.start(db, Scope("caller", "/"), NOW), NOW, scope=Scope("caller", "/"))
     with db.write():
         log.undo_from(db, session, first, NOW)
-    assert records.signals(db, "person", NOW, NOW).turns_today == 0
+    assert records.signals(db, "person", NOW, NOW)["turns_today"] == 0
 
 
 def test_what_is_due_is_told_the_longest_overdue_first(db):
@@ -66,7 +69,11 @@ def test_what_is_due_is_told_the_longest_overdue_first(db):
     task(db, NOW - DAY, state="done")
     task(db, NOW - DAY, hidden_at=clock.utc(NOW))
     task(db, NOW - DAY, owner="caller")
-    assert records.signals(db, "person", NOW, NOW).due == Due((later, late), (today,), 5)
+    assert records.signals(db, "person", NOW, NOW)["due"] == {
+        "overdue": [f"t{later}", f"t{late}"],
+        "today": [f"t{today}"],
+        "open": 5,
+    }
 
 
 def test_calls_are_counted_by_tool_and_those_refused_apart(db, session):
@@ -79,8 +86,11 @@ def test_calls_are_counted_by_tool_and_those_refused_apart(db, session):
         (0, "note written", "n1"),
     ):
         events.append(db, lambda days=days: NOW - days * DAY, kind, name, actor="program", session=session)
-    assert records.signals(db, "person", NOW, NOW - 2 * DAY).calls == (Calls("jot", 2, 1), Calls("save_note", 0, 1))
-    assert records.signals(db, "caller", NOW, NOW - 2 * DAY).calls == ()
+    assert [tuple(each.values()) for each in records.signals(db, "person", NOW, NOW - 2 * DAY)["calls"]] == [
+        ("jot", 2, 1),
+        ("save_note", 0, 1),
+    ]
+    assert records.signals(db, "caller", NOW, NOW - 2 * DAY)["calls"] == []
 
 
 @pytest.mark.parametrize(

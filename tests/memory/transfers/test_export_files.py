@@ -89,7 +89,7 @@ KINDS = {
     "code": ({"language": "python", "text": "1 + 1"}, "```python\n1 + 1\n```"),
     "code of no language": ({"content_type": "code", "language": "unknown", "text": "x"}, "```\nx\n```"),
     "execution_output": ({"text": "2"}, "2"),
-    "tether_quote": ({"url": "https://a.b", "title": "A", "text": "Words"}, "Words\n(A, https://a.b)"),
+    "tether_quote": ({"url": "https://a.b", "title": "A", "text": "Words"}, "Words"),
     "tether_browsing_display": ({"result": "Found"}, "Found"),
     "system_error": ({"text": "no"}, "no"),
     "user_editable_context": ({"user_profile": "I am tall"}, None),
