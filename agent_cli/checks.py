@@ -7,7 +7,6 @@ finding that is no fault may still suggest an improvement.
 import locale
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -252,19 +251,3 @@ def _shell_and_terminal() -> Iterator[Finding]:
     is_utf8 = encoding.lower().replace("-", "") == "utf8" or bool(sys.flags.utf8_mode)
     fix = "" if is_utf8 else "export LC_ALL=C.UTF-8, or what is typed beyond ASCII is lost"
     yield Finding("encoding", is_utf8, encoding, fix)
-    if os.environ.get("TMUX"):
-        yield from _tmux()
-
-
-def _tmux() -> Iterator[Finding]:
-    """Whether tmux passes on the clipboard and the difference between Enter and Shift-Enter."""
-    wanted = {"set-clipboard": "/copy reaches your clipboard", "extended-keys": "Shift-Enter can begin a new line"}
-    for name, good in wanted.items():
-        try:
-            shown = subprocess.run(["tmux", "show", "-sv", name], capture_output=True, text=True, timeout=2)
-        except (OSError, subprocess.TimeoutExpired):
-            yield Finding("tmux", True, "yes, but it does not answer")
-            return
-        value = shown.stdout.strip() or "not known to this tmux"
-        fix = f"tmux set -s {name} on: {good}" if value == "off" else ""
-        yield Finding("tmux", True, f"{name} {value}", fix)

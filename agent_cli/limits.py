@@ -20,7 +20,6 @@ SECONDS, MEMORY = 60.0, 1_000_000_000
 MAX_LINE = 1 << 28  # characters of a line of JSON: a session of several hundred megabytes
 TOO_DEEP = "it is nested too deeply"
 TOO_MUCH_MEMORY = f"it takes more than {MEMORY / 1e6:,.0f} MB of memory to be read"
-_SMALL_TOML, _TOML_SECONDS = 5_000, 10.0  # so many characters take some tenths of a second, whatever they are
 _CHUNK = 1 << 20
 _JSON_SIZES = {"{": 200, "[": 64, ",": 60}  # bytes of what begins with these characters
 _STATM = "/proc/self/statm"  # its first number: the pages of address space of this process
@@ -81,8 +80,6 @@ def load_toml(text: str) -> dict[str, Any]:
     """The table of a TOML text. Raises LimitExceeded, and ValueError where it is no TOML."""
     import tomllib  # most people have no file of settings
 
-    if len(text) > _SMALL_TOML:
-        return run(lambda: tomllib.loads(text), _TOML_SECONDS)
     try:
         return tomllib.loads(text)
     except RecursionError:

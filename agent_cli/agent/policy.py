@@ -4,19 +4,12 @@ The most specific rule counts: one with matching arguments before one for the to
 Of several the strictest counts. A rule that permits more counts only where the resolved arguments match, with links and
 .. followed; one that is stricter counts where the arguments match in any form, in upper or lower case.
 
-The rules as the person writes them:
-
-    [rules]
-    save_note = "allow"                      # a tool
-    "source:files" = "ask"                   # all tools of a source: built-in, files, feeds, mcp.NAME
-    "read_file path=~/notes/*" = "allow"     # a tool whose arguments fit: ARG=GLOB, all that follow each other
-
-A glob must match the whole value as text: * is any characters, also /, ? is one, [ab] one of these. One that begins
-with / or ~ is a path, and links in its folder are followed. A tool of an MCP server is named SERVER__TOOL, because
-models accept only letters, digits, _ and - in a name. The tools of such a server are not known here, so rules for them
-and for their source, mcp.SERVER, are not checked.
-
-The guard stops a turn that calls too many tools or repeats itself.
+A rule is for a tool (save_note), for all tools of a source (source:files), or for a tool whose arguments fit
+(read_file path=~/notes/*). A glob must match the whole value as text: * is any characters, also /, ? is one, [ab] one
+of these. One that begins with / or ~ is a path, and links in its folder are followed. A tool of an MCP server is named
+SERVER__TOOL, because models accept only letters, digits, _ and - in a name; rules for these tools and for their source,
+mcp.SERVER, are not checked, for they are not known here. The guard stops a turn that calls too many tools or repeats
+itself.
 """
 
 import json
@@ -38,7 +31,6 @@ Approve = Callable[[ToolCall], bool | None]
 
 NOT_ALLOWED = "refused: the person did not allow this call"
 DENIED = "refused: a rule of the person's does not allow this call"
-
 BY_RISK: dict[str, Ruling] = {"read": "allow", "session": "allow", "propose": "allow", "write": "ask", "network": "ask"}
 _STRICTNESS: tuple[Ruling, ...] = ("allow", "ask", "deny")
 
@@ -191,8 +183,6 @@ ROUNDS = 6  # of tool calls in a turn of a conversation
 
 @frozen
 class Limits:
-    """The limits of one turn."""
-
     rounds: int = ROUNDS
     repeats: int = 3
     calls: int = 40  # in all: a reply may hold any number
