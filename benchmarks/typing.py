@@ -136,8 +136,9 @@ async def _typed(app: App, keyboard: PipeInput, drafts: dict[str, list[str]]) ->
     line.buffer.document = Document("\n".join(_WORDS for _ in range(DRAFT // len(_WORDS))))
     line.buffer.cursor_position = DRAFT // 2
     found["Up and Down in a draft of many lines"] = [await key(each) for each in ("\x1b[A", "\x1b[B") * (KEYS // 2)]
-    found["Ctrl-P, a step in the history"] = [await key("\x10") for _ in range(KEYS)]
-    found["Ctrl-N, a step in the history"] = [await key("\x0e") for _ in range(KEYS)]
+    line.buffer.document = Document("")
+    found["Up, a step in the history"] = [await key("\x1b[A") for _ in range(KEYS)]
+    found["Down, a step in the history"] = [await key("\x1b[B") for _ in range(KEYS)]
     found |= await _searched(line, keyboard)
     for name, told in drafts.items():
         found[name] = [taken for draft in told for taken in await _looked_up(line, key, draft)]

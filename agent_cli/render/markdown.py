@@ -463,23 +463,21 @@ class CodeBlock:
     closed: bool  # whether its closing fence was found
 
 
+_BLOCK = Pattern(
+    r"^(?P<indent> {0,60})(?P<mark>(?P<sign>[`~])(?P=sign){2,59})(?P<info>[^`\n]*)$"
+    r"(?P<code>.*?)(?:(?P<end>^ {0,60}(?P=mark)(?P=sign)*[ \t\r]*$)|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+
+
 def code_blocks(text: str) -> list[CodeBlock]:
     """The fenced blocks, in order, exactly as they are meant to be run. As in CommonMark, a fence is closed by one of
-    the same character that is at least as long, and the indentation of an opening fence (in a list) is removed from
-    each line."""
-    blocks: list[CodeBlock] = []
-    opening: re.Match[str] | None = None
-    lines: list[str] = []
-    for line in [*text.split("\n"), None]:
-        fence = _FENCE.fullmatch(line.rstrip()) if line is not None else None
-        if opening is None:
-            opening, lines = fence, []
-        elif line is None or (fence and fence["mark"].startswith(opening["mark"]) and not fence["info"].strip()):
-            while fence is None and lines and not lines[-1].strip():
-                lines.pop()
-            code = "".join(f"{each}\n" for each in lines)
-            blocks.append(CodeBlock((opening["info"].split() or [""])[0], code, closed=fence is not None))
-            opening = None
-        else:
-            lines.append(line[min(len(opening["indent"]), len(line) - len(line.lstrip(" "))) :])
+    the same sign that is at least as long, and each line loses the indentation of the opening fence (in a list)."""
+    blocks = []
+    for block in _BLOCK.finditer(text):
+        closed, code = block["end"] is not None, block["code"].removeprefix("\n")
+        if not closed:
+            code = f"{code.rstrip()}\n" if code.strip() else ""
+        code = re.sub(rf"^ {{1,{len(block['indent'])}}}", "", code, flags=re.MULTILINE) if block["indent"] else code
+        blocks.append(CodeBlock((block["info"].split() or [""])[0], code, closed))
     return blocks

@@ -229,22 +229,6 @@ _SIGN, _HINT = "⏎", "   sent after the answer; Backspace takes it back"
 _LONGEST = 2000  # characters of a paste that are shown
 
 
-def _edited(draft: list[KeyAhead], key: KeyAhead) -> list[KeyAhead]:
-    """The draft after this key: Backspace takes back the last character, paste or Enter, Ctrl-W a word, Ctrl-U a line.
-    A key of another kind becomes part of the draft, and so does a key that erases behind one."""
-    if key.key in (Keys.ControlH, Keys.Delete) and (not draft or _is_text(draft[-1])):
-        return draft[:-1]
-    if key.key in (Keys.ControlU, Keys.ControlW):
-        word, start = key.key == Keys.ControlW, len(draft)
-        while word and start and draft[start - 1].key == " ":
-            start -= 1
-        while start and draft[start - 1].key not in (*ENTERS, " " if word else ""):
-            start -= 1
-        if all(map(_is_text, draft[start:])):
-            return draft[:start]
-    return [*draft, key]
-
-
 def _shown(draft: Sequence[KeyPress]) -> str:
     """The draft as one line, with a sign for each Enter that will send it."""
     line = ""
@@ -324,10 +308,13 @@ class TurnKeyboard(_Keyboard):
                 self._keep([key])
 
     def _keep(self, pressed: Sequence[KeyPress]) -> None:
+        """Backspace takes back the last character, paste or Enter; behind another kind of key it acts at the prompt."""
         now, before = time.monotonic(), bool(self._ahead)
         for key in pressed:
-            ahead = key if isinstance(key, KeyAhead) else KeyAhead(key.key, key.data, now)
-            self._ahead = _edited(self._ahead, ahead)
+            if key.key in (Keys.ControlH, Keys.Delete) and (not self._ahead or _is_text(self._ahead[-1])):
+                self._ahead = self._ahead[:-1]
+            else:
+                self._ahead.append(key if isinstance(key, KeyAhead) else KeyAhead(key.key, key.data, now))
         if pressed or before:
             self._show(_shown(self._ahead))
 

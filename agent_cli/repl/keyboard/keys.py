@@ -49,7 +49,6 @@ Ctrl-D          leave, on an empty prompt
 Esc             stop the answer; close the menu
                 on an empty prompt, twice: your last message, to replace it
 Up, Down        move in several lines, then in what was sent
-Ctrl-P, Ctrl-N  move in what was sent
 Ctrl-R          a list of what was sent, in all sessions: type to filter it
 Tab             complete commands, handles, models, files behind @
 Ctrl-G          open the draft in your editor; also Ctrl-X Ctrl-E
@@ -277,9 +276,8 @@ def bindings(
 
 
 def _bind_line(keys: KeyBindings, pastes: Pastes) -> None:
-    """Enter, new lines and pastes. Ctrl-P and Ctrl-N move in the history, in a draft of several lines too, or in an
-    open menu. Tab while the menu is being made does when it is ready what it does in an open one; the library ignores
-    it."""
+    """Enter, new lines and pastes. Tab while the menu is being made does when it is ready what it does in an open one;
+    the library ignores it."""
 
     @keys.add("enter")
     @keys.add(SEND)
@@ -308,16 +306,6 @@ def _bind_line(keys: KeyBindings, pastes: Pastes) -> None:
     @keys.add(_AT_ONCE)
     def _(event: KeyPressEvent) -> None:
         pastes.at_once = True
-
-    @keys.add("c-p")
-    def _(event: KeyPressEvent) -> None:
-        buffer = event.current_buffer
-        buffer.complete_previous() if buffer.complete_state else buffer.history_backward(event.arg)
-
-    @keys.add("c-n")
-    def _(event: KeyPressEvent) -> None:
-        buffer = event.current_buffer
-        buffer.complete_next() if buffer.complete_state else buffer.history_forward(event.arg)
 
     async def complete(buffer: Buffer, document: Document) -> None:  # behind a menu that typing has just begun
         while (state := buffer.complete_state) and not state.completions:

@@ -152,13 +152,6 @@ def test_up_moves_within_several_lines_and_then_through_what_was_sent(typist):
     assert typist("one\ntwo", "\x1b[A", "!", "\r") == "one!\ntwo"
 
 
-def test_ctrl_p_and_ctrl_n_go_through_what_was_sent_from_any_line(typist):
-    sent_before(typist, "first", "second")
-    assert typist("one\ntwo", "\x10", "\r") == "second"
-    assert typist("one\ntwo", "\x10", "\x10", "\x0e", "\r") == "second"
-    assert typist("one\ntwo", "\x10", "\x0e", "\r") == "one\ntwo"
-
-
 @pytest.mark.parametrize("keys_", [["\x18\x05"], ["\x07"]], ids=["Ctrl-X Ctrl-E", "Ctrl-G"])
 def test_the_editor_has_the_draft_sends_nothing_and_brings_no_control_characters(typist, keys_):
     typist.edit = lambda text: text + " there\nand here\n\n"
