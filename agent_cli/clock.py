@@ -17,6 +17,7 @@ EARLIEST, LATEST = datetime(2, 1, 2, tzinfo=UTC), datetime(9998, 12, 30, tzinfo=
 EARLIEST_STORED, LATEST_STORED = "0002-01-02T00:00:00.000Z", "9998-12-30T00:00:00.000Z"  # as stored
 
 _MINUTE = timedelta(minutes=1)
+_FIRST_YEAR, _LAST_YEAR = 1000, 9000  # of AGENT_NOW: centuries can be added to these
 
 Clock = Callable[[], datetime]
 """Returns the present time, with its offset from UTC."""
@@ -31,6 +32,8 @@ def now() -> datetime:
         moment = datetime.fromisoformat(value)
     except ValueError as error:
         raise ConfigError(f"AGENT_NOW is {value!r}: write it like 2026-11-20T18:30:00+01:00") from error
+    if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
+        raise ConfigError(f"AGENT_NOW is {value!r}: name a time of the years {_FIRST_YEAR} to {_LAST_YEAR}")
     return moment if moment.tzinfo else moment.astimezone()
 
 
