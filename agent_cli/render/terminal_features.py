@@ -1,0 +1,168 @@
+"""What a terminal can do besides showing text, by what it says of itself, and the control sequences for it.
+
+A terminal names itself in TERM, TERM_PROGRAM or a variable of its own; one that says nothing gets text alone. Over ssh
+only TERM arrives. A multiplexer hands down the variables of the terminal around it, so it is looked for first.
+
+Links are OSC 8; marks of prompt and answer, with which a terminal jumps between prompts and copies an answer, OSC 133;
+the title is OSC 2 with the stack of xterm; a notification OSC 9, OSC 777 or the bell; mode 2026 shows several writes
+together, mode 1004 tells when the window gets and loses the focus. Shift-Enter differs from Enter by the keyboard
+protocol of kitty, or modifyOtherKeys of xterm. Under the first, Ctrl-C and other keys are sequences too, which
+prompt-toolkit does not know, so they are translated into what terminals send without it.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Literal
+from urllib.parse import quote
+
+from agent_cli.text import Pattern, clean
+from agent_cli.values import frozen
+
+_END = "\x1b\\"
+_LINKED = Pattern(r"https?://[^\s<>\"'`|\\^{}\[\]]*[^\s<>\"'`|\\^{}\[\].,:;!?)*_~]")
+KITTY_KEYS, OTHER_KEYS = ("\x1b[>1u", "\x1b[<u"), ("\x1b[>4;1m", "\x1b[>4m")
+_FOCUS = ("\x1b[?1004h", "\x1b[?1004l")
+_AT_ONCE = ("\x1b[?2026h", "\x1b[?2026l")
+_NOTIFIES = {"9": "\x1b]9;{}" + _END, "777": "\x1b]777;notify;agent;{}" + _END, "bell": "\a"}
+
+
+@frozen
+class Features:
+    links: bool = False
+    marks: bool = False
+    title: bool = False
+    at_once: bool = False  # several writes are shown together
+    focus: bool = False  # it says when its window gets and loses the focus
+    notify: Literal["", "9", "777", "bell"] = ""
+    keys: tuple[str, str] = ("", "")  # on and off: what makes Shift-Enter differ from Enter
+
+    def link(self, address: str, words: str) -> str:
+        """The words as a link; as they are where there are no links, or the address is neither web nor file."""
+        if not self.links or not address.startswith(("http://", "https://", "file://")):
+            return words
+        return f"\x1b]8;;{quote(address, safe='%/:?#[]@!$&()*+,;=~-._')}{_END}{words}\x1b]8;;{_END}"
+
+    def mark(self, letter: Literal["A", "B", "C", "D"]) -> str:
+        """The beginning of a prompt, of what is typed at it, and of an answer, and its end."""
+        return f"\x1b]133;{letter}{_END}" if self.marks else ""
+
+    def titled(self, name: str) -> str:
+        return f"\x1b]2;{clean(name)}{_END}" if self.title else ""
+
+    @property
+    def title_kept(self) -> tuple[str, str]:
+        """What keeps the title that the window has, and what brings it back."""
+        return ("\x1b[22;2t", "\x1b[23;2t") if self.title else ("", "")
+
+    @property
+    def prompt_modes(self) -> tuple[str, str]:
+        """What is on while keys are read, and what ends it: no other program would understand such keys."""
+        on, off = self.focus_reports
+        return self.keys[0] + on, off + self.keys[1]
+
+    @property
+    def focus_reports(self) -> tuple[str, str]:
+        return _FOCUS if self.focus else ("", "")
+
+    def together(self, written: str) -> str:
+        return f"{_AT_ONCE[0]}{written}{_AT_ONCE[1]}" if self.at_once else written
+
+    def notification(self, words: str) -> str:
+        return _NOTIFIES[self.notify].format(clean(words).replace(";", ",")) if self.notify else ""
+
+
+_ALL = Features(links=True, marks=True, title=True, at_once=True, focus=True, notify="9", keys=KITTY_KEYS)
+_XTERM = Features(title=True, focus=True, notify="bell", keys=OTHER_KEYS)
+_TMUX = Features(title=True, focus=True, notify="bell", keys=OTHER_KEYS)
+_NEW_TMUX = Features(links=True, marks=True, title=True, focus=True, notify="bell", keys=OTHER_KEYS)
+_BY_PROGRAM = {  # TERM_PROGRAM
+    "ghostty": _ALL,
+    "wezterm": _ALL,
+    "iterm.app": _ALL,
+    "kitty": _ALL,
+    "vscode": Features(links=True, marks=True, title=True, focus=True, notify="bell"),
+    "mintty": Features(links=True, title=True, focus=True, notify="bell", keys=OTHER_KEYS),
+    "apple_terminal": Features(title=True, focus=True, notify="bell"),
+    "warpterminal": Features(links=True, title=True),
+}
+_BY_TERM = {  # what TERM begins with
+    "xterm-kitty": _ALL,
+    "xterm-ghostty": _ALL,
+    "wezterm": _ALL,
+    "foot": Features(links=True, marks=True, title=True, at_once=True, focus=True, notify="777", keys=KITTY_KEYS),
+    "alacritty": Features(links=True, title=True, at_once=True, focus=True, notify="bell", keys=KITTY_KEYS),
+    "rio": Features(links=True, title=True, at_once=True, focus=True, notify="bell", keys=KITTY_KEYS),
+}
+_BY_VARIABLE = {  # set by the terminal, to the programs in it
+    "KITTY_WINDOW_ID": _ALL,
+    "WT_SESSION": Features(links=True, marks=True, title=True, focus=True, notify="bell"),
+    "KONSOLE_VERSION": Features(links=True, title=True, focus=True, notify="bell"),
+    "VTE_VERSION": Features(links=True, title=True, focus=True, notify="bell"),
+    "XTERM_VERSION": _XTERM,
+}
+
+
+def detect(environ: Mapping[str, str]) -> Features:
+    """What the terminal of these variables says it can."""
+    term, program = environ.get("TERM", ""), environ.get("TERM_PROGRAM", "").lower()
+    if term.startswith(("screen", "tmux")) or "TMUX" in environ:
+        if program != "tmux":
+            return Features()
+        version = re.match(r"(?:next-)?(\d+)\.(\d+)", environ.get("TERM_PROGRAM_VERSION", ""))
+        return _NEW_TMUX if version and (int(version[1]), int(version[2])) >= (3, 4) else _TMUX
+    if program in _BY_PROGRAM:
+        return _BY_PROGRAM[program]
+    named = (features for beginning, features in _BY_TERM.items() if term.startswith(beginning))
+    by_variable = (features for variable, features in _BY_VARIABLE.items() if environ.get(variable))
+    return next(named, None) or next(by_variable, Features())
+
+
+def linked(text: str, features: Features) -> str:
+    """The text with its web addresses as links."""
+    return _LINKED.sub(lambda found: features.link(found[0], found[0]), text) if features.links else text
+
+
+_KEY = re.compile(r"\x1b\[(\d+)(?::\d*)*(?:;(\d+)(?::\d+)?)?(?:;[\d:]*)?u")
+_FUNCTION_KEY = re.compile(r"\x1b\[(\d+);(\d+)(?::\d+)?([A-HPQS~])")
+_SHIFT, _ALT, _CTRL = 1, 2, 4
+_MODIFIERS = _SHIFT | _ALT | _CTRL  # beyond them are Caps Lock and Num Lock
+_NEW_LINE = "\x1b[27;2;13~"  # Shift-Enter, as xterm sends it
+
+
+def plain_keys(sent: str) -> str:
+    """Keys as the protocol of kitty sends them, as terminals send them without it; other input as it is."""
+    return _FUNCTION_KEY.sub(_plain_function_key, _KEY.sub(_plain_key, sent)) if "\x1b[" in sent else sent
+
+
+def _plain_function_key(sent: re.Match[str]) -> str:
+    number, modifiers, letter = sent[1], int(sent[2]) - 1 & _MODIFIERS, sent[3]
+    if modifiers:
+        return f"\x1b[{number};{modifiers + 1}{letter}"
+    return f"\x1b[{number}~" if letter == "~" else f"\x1bO{letter}" if letter in "PQS" else f"\x1b[{letter}"
+
+
+def _plain_key(sent: re.Match[str]) -> str:
+    code, modifiers = int(sent[1]), int(sent[2] or 1) - 1 & _MODIFIERS
+    alt, key = "\x1b" * bool(modifiers & _ALT), chr(code) if code < 0x110000 else ""
+    if code == 13:
+        return _NEW_LINE if modifiers & (_SHIFT | _CTRL) else f"{alt}\r"
+    if code == 9:
+        return "\x1b[Z" if modifiers & _SHIFT else f"{alt}\t"
+    if code == 127:
+        return alt + ("\x08" if modifiers & _CTRL else "\x7f")
+    if 57344 <= code <= 63743:  # keys that are no characters, as those of the number pad
+        return _KEYPAD.get(code, "")
+    if modifiers & _CTRL and (control := _control(key)):
+        return alt + control
+    return alt + (key.upper() if modifiers & _SHIFT else key)
+
+
+_KEYPAD = dict(zip(range(57399, 57416), (*"0123456789", *"./*-+", "\r", "="), strict=True))
+
+
+def _control(key: str) -> str:
+    """The control character of a key; empty without one."""
+    if key.isascii() and key.isalpha():
+        return chr(ord(key.upper()) & 0x1F)
+    return {" ": "\0", "@": "\0", "2": "\0", "[": "\x1b", "\\": "\x1c", "]": "\x1d", "6": "\x1e", "^": "\x1e",
+            "-": "\x1f", "_": "\x1f", "/": "\x1f", "?": "\x7f", "8": "\x7f"}.get(key, "")  # fmt: skip
