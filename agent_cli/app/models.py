@@ -233,6 +233,8 @@ def find_memories(app: App, question: str, limit: int) -> tuple[str, list[tuple[
         return ", ".join(filter(None, (f"{clock.from_timestamp(hit.at):%d %b %Y}", hit.label.strip("()"))))
 
     shown = [hit for hit in hits if hit.kind != "message" or not only_says_fact(text.words(hit.text))]
+    # A summary repeats what was said, unless a time was asked for.
+    shown = [hit for hit in shown if hit.kind != "summary" or "time" in hit.legs] or shown
     return verdict, [(hit.handle, dated(hit), hit.text) for hit in shown[:limit]]
 
 

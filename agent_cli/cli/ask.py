@@ -4,8 +4,8 @@ The answer alone goes to standard output, so that it can be piped on; with --jso
 Receipts, notices and the recall go to standard error, or are events too. A call that needs a yes is asked about at the
 terminal of this process, with the real arguments, where there is one.
 
-`agent demo` plays two sessions on a throw-away database, through the real loop. No server and no model are needed: in
-the first the model replays a script, in the second the built-in offline model answers, which can only quote memory.
+`agent demo` plays three sessions on a throw-away database, through the real loop. No server and no model are needed: in
+the first two the model replays a script, in the last the built-in offline model answers, which can only quote memory.
 """
 
 import os
@@ -43,7 +43,6 @@ from agent_cli.tools.tool import ToolContext
 
 if TYPE_CHECKING:
     from agent_cli.render.markdown import AnswerWriter
-    from agent_cli.repl.conversation import Conversation
 
 AnswerForm = Literal["stream", "whole", "json", "events", "code"]
 """How the answer is printed: as it arrives, when whole, one JSON object, a JSON line per event, its last code alone."""
@@ -393,53 +392,38 @@ demo_app = group()
 
 @demo_app.command()
 def demo() -> None:
-    """Play a short conversation on a throw-away database: memory in ten seconds."""
+    """Play short conversations on a throw-away database: memory in twenty seconds."""
     import tempfile  # a question needs none of these
 
     from agent_cli.app.app import open_app
+    from agent_cli.render.styles import YOU, Display
     from agent_cli.repl.conversation import Conversation
+    from agent_cli.repl.shell.shell import TurnRenderer
+
+    display, question = output.look() or Display(), "What must I bring to the dentist?"
+
+    def say(words: str) -> None:
+        renderer, talk = TurnRenderer(sys.stdout, display), Conversation(app_)
+        output.say(f"{display.styled(YOU.sign, YOU.style)} {words}")
+        for event in talk.turn([Part(words, "typed")])(Cancel(), lambda call: False):
+            renderer.draw(event)
+        renderer.end()
+        talk.leave()
+        output.say()
+
+    def remark(words: str) -> None:
+        output.say(f"{reply_lines.announced(words, display)}\n")
 
     with tempfile.TemporaryDirectory() as folder:
         flags = {"db": str(Path(folder, "demo.db")), "model": f"scripted:{Path(__file__).with_name('demo.toml')}"}
         app_ = open_app(flags, output.note, config_file=Path(folder, "none.toml"), environ={"HOME": folder})
         try:
-            output.say("── Session one\n")
-            talk = Conversation(app_)
-            _say(talk, "I see the dentist on Friday at 3 pm, Dr. Huber in Linz. Note that I must bring the X-rays.")
-            output.say("> /close\n")
-            if talk.session:
-                _draw(talk.close(talk.session)(Cancel(), lambda call: False))
-            output.say("── Session two, another day. No model server answers now; memory does.\n")
+            say("I see the dentist on Friday, Dr. Huber in Linz. Remember that I must bring the X-rays.")
+            remark("Another day, another session. The model is told what you asked to keep:")
+            say(question)
+            remark("And where no model answers, memory does:")
             models.switch(app_, "offline")
-            talk = Conversation(app_)
-            _say(talk, "When is the dentist?")
-            output.say("── What the model was told at the start of this session (/context --full):\n")
-            if talk.session:
-                output.say(f"{talk.session.opening or ''}\n")
+            say(question)
         finally:
             app_.db.close()
-    output.say("── That was a throw-away database. `agent` starts your own.")
-
-
-def _say(talk: "Conversation", words: str) -> None:
-    def approve(call: ToolCall) -> bool:
-        output.say(f"The model wants to call {call.name}. Allow it? (you would press y)")
-        return True
-
-    output.say(f"> {words}\n")
-    _draw(talk.turn([Part(words, "typed")])(Cancel(), approve))
-
-
-def _draw(work: Iterator[events.Event]) -> None:
-    writer = reply_lines.PlainWriter(sys.stdout)
-    for event in work:
-        match event:
-            case events.TextArrived(text):
-                writer.write(text)
-            case events.ToolFinished(_, result) if result.receipt:
-                output.say(result.receipt)
-            case events.Noticed(text):
-                writer.end()
-                output.say(text)
-    writer.end()
-    output.say()
+    remark("That was a throw-away database. `agent` starts your own.")

@@ -34,7 +34,7 @@ OPTIONS = {
 GROUPS = {  # as /help has them
     "Talk": {
         "ask": "Ask one question; answer and end. Reads standard input, so it works in pipes.",
-        "demo": "Play a short conversation on a throw-away database: memory in ten seconds.",
+        "demo": "Play short conversations on a throw-away database: memory in twenty seconds.",
     },
     "Memory": {
         "search": "Search conversations, notes, summaries, facts and documents.",

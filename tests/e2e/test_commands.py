@@ -310,7 +310,10 @@ def test_resume_without_a_session_says_what_lists_them(program):
 def test_a_demonstration_needs_neither_server_nor_file(program):
     ran = program("demo")
     assert (ran.code, ran.err) == (0, "")
-    assert "saved n1 “Dentist”" in ran.out
+    assert "✓ kept f1 “I must bring the X-rays”" in ran.out
+    assert "\nYou must bring the X-rays [f1].\n" in ran.out
+    assert "(f1): “I must bring the X-rays”\n" in ran.out
+    assert "⟦" not in ran.out
     assert not program.db.exists()
 
 
