@@ -131,11 +131,14 @@ _NEW_LINE = "\x1b[27;2;13~"  # Shift-Enter, as xterm sends it
 
 def plain_keys(sent: str) -> str:
     """Keys as the protocol of kitty sends them, as terminals send them without it; other input as it is."""
-    return _FUNCTION_KEY.sub(_plain_function_key, _KEY.sub(_plain_key, sent)) if "\x1b[" in sent else sent
+    if "\x1b[" not in sent:
+        return sent
+    return _FUNCTION_KEY.sub(_plain_function_key, _KEY.sub(_plain_key, sent))
 
 
 def _plain_function_key(sent: re.Match[str]) -> str:
-    number, modifiers, letter = sent[1], int(sent[2]) - 1 & _MODIFIERS, sent[3]
+    number, letter = sent[1], sent[3]
+    modifiers = int(sent[2]) - 1 & _MODIFIERS
     if modifiers:
         return f"\x1b[{number};{modifiers + 1}{letter}"
     return f"\x1b[{number}~" if letter == "~" else f"\x1bO{letter}" if letter in "PQS" else f"\x1b[{letter}"
@@ -157,7 +160,7 @@ def _plain_key(sent: re.Match[str]) -> str:
     return alt + (key.upper() if modifiers & _SHIFT else key)
 
 
-_KEYPAD = dict(zip(range(57399, 57416), (*"0123456789", *"./*-+", "\r", "="), strict=True))
+_KEYPAD: dict[int, str] = dict(zip(range(57399, 57416), (*"0123456789", *"./*-+", "\r", "="), strict=True))
 
 
 def _control(key: str) -> str:
