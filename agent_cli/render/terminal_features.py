@@ -163,9 +163,11 @@ def _plain_key(sent: re.Match[str]) -> str:
 _KEYPAD: dict[int, str] = dict(zip(range(57399, 57416), (*"0123456789", *"./*-+", "\r", "="), strict=True))
 
 
+_CONTROLS = dict(zip(" @2[\\]6^-_/?8", "\0\0\0\x1b\x1c\x1d\x1e\x1e\x1f\x1f\x1f\x7f\x7f", strict=True))
+
+
 def _control(key: str) -> str:
     """The control character of a key; empty without one."""
     if key.isascii() and key.isalpha():
         return chr(ord(key.upper()) & 0x1F)
-    return {" ": "\0", "@": "\0", "2": "\0", "[": "\x1b", "\\": "\x1c", "]": "\x1d", "6": "\x1e", "^": "\x1e",
-            "-": "\x1f", "_": "\x1f", "/": "\x1f", "?": "\x7f", "8": "\x7f"}.get(key, "")  # fmt: skip
+    return _CONTROLS.get(key, "")
