@@ -80,7 +80,7 @@ def _since(typed: str, now: datetime) -> datetime | None:
 
 stats_app = group()
 
-_COLUMNS = ("answers", "tokens_in", "tokens_out", "seconds", "cost")
+_COLUMNS = ("answers", "tokens_in", "tokens_out", "seconds")
 _BARS = " "  # the heading of the bars
 _BAR = 16  # cells
 
@@ -100,7 +100,7 @@ def stats(
         if as_json:
             output.put_json(rows)
             return
-        _print_usage(rows, (per, *_COLUMNS))
+        _print_usage(rows, (per, *_COLUMNS, *(["cost"] if any(row["cost"] for row in rows) else [])))
     found = records.signals(app_.db, owner, now, now - records.PERIOD)
     if as_json:
         output.put_json(found)

@@ -116,7 +116,8 @@ def test_no_word_is_broken_and_none_is_lost(width, home, monkeypatch):
         shown = run(home, monkeypatch, arguments, width)
         assert _too_long(shown, width) == [], arguments
         if arguments[0] not in PAGES:
-            assert words(piped(home, monkeypatch, arguments)) - words(shown) <= {"agent:"}, arguments
+            lost = words(piped(home, monkeypatch, arguments)) - words(shown)
+            assert lost <= {"agent:", "day"}, arguments  # a record begins with its day, without the heading
 
 
 def test_no_word_of_a_help_is_broken_in_a_narrow_window(home, monkeypatch):
