@@ -59,15 +59,13 @@ def parse(words: str) -> Period:
     unit = next((unit for unit, pattern in _KEYS.items() if re.fullmatch(pattern, key)), "")
     if not unit:
         raise UsageError(f"{words!r} is not a period: write it like 2026-11-20, 2026-W47, 2026-11, 2026-Q4 or 2026")
-    year, number = int(key[:4]), int(re.sub(r"\D", "", key[5:7]) or 1)
+    first = key + {"week": "-1", "month": "-01", "year": "-01-01"}.get(unit, "")
+    if unit == "quarter":
+        first = f"{key[:5]}{3 * int(key[-1]) - 2:02}-01"
     try:
-        if not 1 < year < 9999:  # datetime has no day before year 1 or after year 9999
+        if not 1 < int(key[:4]) < 9999:  # datetime has no day before year 1 or after year 9999
             raise ValueError(key)
-        if unit == "week":
-            return containing(date.fromisocalendar(year, int(key[6:]), 1), unit)
-        if unit == "day":
-            return containing(date.fromisoformat(key), unit)
-        return containing(date(year, 3 * int(key[6:]) - 2 if unit == "quarter" else number, 1), unit)
+        return containing(date.fromisoformat(first), unit)
     except (ValueError, OverflowError) as error:
         raise UsageError(f"there is no {unit} {key} in the calendar") from error
 

@@ -181,14 +181,14 @@ RELATIVE_DATES = (
     r"<SLASHED>",
 )
 WRITTEN_DATE = "{day} {month} {year}"
-WRITTEN = {  # alone, and behind a preposition
-    "day": ("on {date}", "{before} {date}"),
-    "week": ("in the week of {date}", "{before} the week of {date}"),
-    "weekend": ("on the weekend of {date}", "{before} the weekend of {date}"),
-    "month": ("in {month} {year}", "{before} {month} {year}"),
-    "year": ("in {year}", "{before} {year}"),
-    "part": ("on the {part} of {date}", "{before} the {part} of {date}"),
-    "night": ("in the night of {date}", "{before} the night of {date}"),
+WRITTEN = {  # the preposition, unless the sentence has another, and what stands behind it
+    "day": ("on", "{date}"),
+    "week": ("in", "the week of {date}"),
+    "weekend": ("on", "the weekend of {date}"),
+    "month": ("in", "{month} {year}"),
+    "year": ("in", "{year}"),
+    "part": ("on", "the {part} of {date}"),
+    "night": ("in", "the night of {date}"),
 }
 WRITTEN_PARTS = {"tonight": "evening"}
 

@@ -156,17 +156,17 @@ RELATIVE_DATES = (
 )
 WRITTEN_DATE = "{day}. {month} {year}"
 WRITTEN = {
-    "day": ("am {date}", "{before} dem {date}"),
-    "week": ("in der Woche vom {date}", "{before} der Woche vom {date}"),
-    "weekend": ("am Wochenende vom {date}", "{before} dem Wochenende vom {date}"),
-    "month": ("im {month} {year}", "{before} {month} {year}"),
-    "year": ("im Jahr {year}", "{before} {year}"),
-    "part": ("am {part} des {date}", "{before} dem {part} des {date}"),
-    "night": ("in der Nacht des {date}", "{before} der Nacht des {date}"),
+    "day": ("an", "dem {date}"),
+    "week": ("in", "der Woche vom {date}"),
+    "weekend": ("an", "dem Wochenende vom {date}"),
+    "month": ("im", "{month} {year}"),
+    "year": ("im Jahr", "{year}"),
+    "part": ("an", "dem {part} des {date}"),
+    "night": ("in", "der Nacht des {date}"),
 }
 _PARTS = ("morgen", "vormittag", "mittag", "nachmittag", "abend")
 WRITTEN_PARTS = {part: part.capitalize() for part in _PARTS} | {"früh": "Morgen", "nacht": "night"}
-CONTRACTED = {"bis dem": "bis zum", "bis der": "bis zur", "von dem": "vom"}
+CONTRACTED = {"an dem": "am", "bis dem": "bis zum", "bis der": "bis zur", "von dem": "vom"}
 
 UP_TO, SINCE_THEN = r"vor(?: dem)?|bis(?: zum)?", r"nach(?: dem)?|seit(?: dem)?"
 ON_DAY, IN_MONTH, IN_YEAR = r"letzte[nrs]?|vergangene[nrs]?|vorige[nrs]?|am", r"in|im", r"im jahr"

@@ -463,7 +463,7 @@ def _written(parts: Mapping[str, str], preposition: str, language: ModuleType, t
     if "slashed" in parts or "owns" in parts:
         return f"{parts.get('in_front', '')} {written}{parts.get('owns', '')}".lstrip()
     part = languages.table("WRITTEN_PARTS").get(parts.get("part", ""), parts.get("part", ""))
-    alone, behind = language.WRITTEN["night" if part == "night" else "part" if part else unit]
-    words = str((behind if preposition else alone).format(before=preposition, part=part, date=written, **named))
+    usual, behind = language.WRITTEN["night" if part == "night" else "part" if part else unit]
+    words = f"{preposition or usual} {behind.format(part=part, date=written, **named)}"
     contracted = languages.table("CONTRACTED").items()
     return next((f"{short}{words[len(long) :]}" for long, short in contracted if words.startswith(long)), words)
