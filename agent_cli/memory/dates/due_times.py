@@ -69,8 +69,7 @@ class _Found:
 
 
 def find(sentence: str, now: datetime, zone: str) -> tuple[str, DueTime | None]:
-    """The sentence without its words for time, and the due time or None. Raises UsageError for past or impossible
-    ones, and for a sentence that no task can be."""
+    """The sentence without its words for time, and the due time. Raises UsageError for past and impossible ones."""
     found = _locate(sentence)
     words = re.sub(r" ([,.;!?])", r"\1", " ".join(found.cut_from(sentence).split())).strip(" ,;–-")
     if match := _REMIND_ME.match(words):
@@ -111,7 +110,6 @@ def parse_moment(words: str, now: datetime, zone: str) -> datetime:
 
 
 def _due_time(found: _Found, now: datetime, zone: str) -> DueTime:
-    """Raises UsageError when it is past or there is no such day or time."""
     tz, words = moments.get_zone(zone, now), " ".join(each[0].strip(" ,") for each in found.matches)
     now, groups = now.astimezone(UTC), found.groups  # datetimes of one zone are compared by local time
     at, wall = _time_of_day(groups), moments.to_wall(now, tz)
@@ -333,8 +331,7 @@ def _repeating() -> str:
 
 
 def _locate(sentence: str) -> _Found:
-    """The last match of each kind; none overlapping. Raises UsageError for two times joined by "and", and for a
-    sentence that no task can be."""
+    """The last match of each kind; none overlapping. Raises UsageError for two times joined by "and"."""
     if len(sentence) > _MAX_SENTENCE:
         raise UsageError(f"that is too long for a task: use at most {_MAX_SENTENCE} characters, or keep it as a note")
     left = sentence = _correct_day_names(sentence)

@@ -31,8 +31,7 @@ class DueTime:
 
 @frozen
 class Occurrence:
-    """One occurrence of a rule: its local time, and the moment in UTC. Moments are compared, because local times are
-    ambiguous in the hour that comes twice."""
+    """Of a rule: its local time, and the moment in UTC. Moments are compared: an hour may come twice."""
 
     wall: datetime
     moment: datetime
@@ -119,7 +118,6 @@ def next_after(rule: str, starts: str, zone: tzinfo, moment: datetime) -> Occurr
 
 
 def past(rule: str, starts: str, zone: tzinfo, now: datetime) -> list[Occurrence]:
-    """The occurrences from the start up to now."""
     start, until = datetime.fromisoformat(starts), now.astimezone(UTC)
     return list(takewhile(lambda each: each.moment <= until, _occurrences(rule, start, zone, start)))
 

@@ -30,7 +30,6 @@ class Period(NamedTuple):  # compared by its first day
         return self.first <= other.first and other.end <= self.end
 
     def has_ended(self, now: datetime) -> bool:
-        """By the person's clock."""
         return self.end <= now.date()
 
     def ends_at(self, now: datetime) -> datetime:

@@ -91,8 +91,7 @@ def words_of(text: str) -> set[str]:
 
 
 def choose(texts: Iterable[str], count: Callable[[str], int] = lambda word: 0, limit: int = MOST_ROWS) -> Keywords:
-    """The keywords of these texts, names first, then the rarest; where all are everyday words, all of them. `count`:
-    the number of remembered rows with a word. Above `limit` it is an everyday word."""
+    """The keywords of texts, names first, then the rarest. `count`: of the remembered rows that have a word."""
     found: dict[str, bool] = {}
     for text in texts:
         for number, word in enumerate(_WORD.findall(text)):
@@ -122,7 +121,6 @@ class KeywordMatcher:
         self._known: dict[str, str] = {}  # the keyword that a word is a form of
 
     def may_match(self, text: str) -> bool:
-        """Whether a plain text may have one of the words; quick."""
         return bool(self._prefix.search(text))
 
     def found_in(self, text: str) -> frozenset[str]:
@@ -193,8 +191,7 @@ def distinctive_words(texts: Iterable[str]) -> list[str]:
 
 
 def topic_matcher(topic: str, tokens: Callable[[str], list[str]]) -> Callable[[str], bool]:
-    """A test whether a text mentions a topic literally, or has all its words; always false for an empty topic.
-    `tokens`: gives the stems of the words of a text."""
+    """A test whether a text mentions a topic literally, or has all its words. `tokens`: the stems of a text."""
     literal, runs = fold(topic), terms.unspaced_runs(topic)
     stems = {stem for word in terms.content_words(topic) for stem in tokens(word)}
 
@@ -231,8 +228,7 @@ def details(text: str) -> list[str]:
 
 
 def newest_details(texts: Iterable[str], characters: int, summary: str = "") -> str:
-    """The details of texts (oldest first) that a summary lacks, in order, joined by "; "; beyond `characters` the
-    oldest are dropped."""
+    """The details of texts that a summary lacks, in order; beyond `characters` those of the oldest are dropped."""
     found = (each for text in reversed(list(texts)) for each in reversed(details(text)))
     return "; ".join(reversed(_fitting(found, characters, summary)))
 

@@ -15,8 +15,7 @@ ALL = (english, german)
 
 
 def expression_of(language: ModuleType, name: str) -> str:
-    """The regular expression of a language under a name; a line break in it, with the blanks behind it, means nothing.
-    What it has no words for matches nothing."""
+    """The regular expression of a language under a name, without its line breaks and the blanks behind them."""
     return re.sub(r"\n *", "", getattr(language, name, NEVER))
 
 

@@ -69,8 +69,7 @@ _STARTS = tuple(re.split(r"\(|\w\?", name)[0] for names in DAY_UNITS for name in
 
 
 def may_hold_date(text: str) -> bool:
-    """Whether a text may hold a phrase: in each is a digit, a word that ends as a month or season does, or one that
-    begins as a unit does. ("Today" and "email" do not: there the large pattern need not be compiled.)"""
+    """Whether a digit, or a word that ends as a month or begins as a unit, is there: else nothing is compiled."""
     if _DIGIT.search(text):
         return True
     return any(word.startswith(_STARTS) or word.endswith(_ENDS) for word in _WORD.findall(text.lower()))
@@ -104,8 +103,7 @@ def kind(phrase: re.Match[str]) -> str:
 
 
 def without(sentence: str, *, times: bool) -> str:
-    """The sentence without the phrases that say from when or until when, and without "now" at its ends. `times`: also
-    without those that only name a time."""
+    """The sentence without phrases that say from or until when, and "now". `times`: nor any that names a time."""
 
     def cut(phrase: re.Match[str]) -> str:
         return " " if times or kind(phrase) != "at" else phrase[0]
@@ -169,7 +167,6 @@ def weekday(day: datetime, name: str, direction: int) -> datetime:
 
 @cache
 def relative(language: ModuleType) -> Pattern:
-    """Matches the relative dates of a language."""
     group = _GROUPS | {"<UNIT>": f"(?P<unit>{'|'.join(language.TIME_UNITS.split()[3:])})"}
     written = [re.sub(r"\n *", "", rule) for rule in getattr(language, "RELATIVE_DATES", (languages.NEVER,))]
     rules = [re.sub(r"<[A-Z]+>", lambda name: group[name[0]], rule) for rule in written]
@@ -376,8 +373,7 @@ _QUOTED = Pattern(r"\"[^\"\n]*\"|“[^“”\n]*”|„[^„“”\n]*[“”]|�
 
 
 def of_statement(statement: str, now: datetime, *, begins: bool = False) -> Span:
-    """What the words say, written at `now`; an end before its beginning is left out. `begins`: "in June" is its
-    beginning, whatever the verb."""
+    """What the words say, written at `now`. `begins`: "in June" is its beginning, whatever the verb."""
     plain = _QUOTED.sub(lambda quoted: " " * len(quoted[0]), statement)
     begins, ahead = begins or bool(_CHANGE.search(plain)), bool(_FUTURE.search(plain))
     since = until = None

@@ -100,8 +100,7 @@ def is_small_talk(words: str) -> bool:
 
 
 def _small_talk_ends(words: str) -> list[int]:
-    """Where each phrase of the small talk ends with which it begins. One pattern for all of it would try each way to
-    divide "good morning good morning …" into phrases."""
+    """Where the phrases of small talk with which it begins end. One pattern would try each way to divide it."""
     places = [word.span() for word in _WORD.finditer(words)]
     begins, found = {0}, list[int]()  # numbers of words
     for number, (start, _) in enumerate(places):
@@ -146,7 +145,6 @@ def clauses(sentence: str) -> list[str]:
 
 
 def asks(message: str) -> bool:
-    """Whether a message asks something."""
     return "?" in message or _opens_as_question(message)
 
 
@@ -227,8 +225,7 @@ def is_empty_reply(reply: str) -> bool:
 
 
 def asks_only_for_time(question: str, time: str, *, past: bool) -> bool:
-    """Whether a question asks what was at a time and for nothing else. `past`: else it must say that it asks for what
-    was, since "today" may ask for what to do."""
+    """Whether it asks only what was at a time. `past`: else it must say "was", as "today" may ask for what to do."""
     rest = question.replace(time, " ")
     others = _ASKS_FOR_TIME.sub(" ", rest)
     if _NOT_OF_THE_PAST.search(rest) or not (past or others != rest or not _WORD.search(rest)):
@@ -243,8 +240,7 @@ def topic_of_saying(question: str, time: str) -> str:
 
 
 def asks_what_was_told(message: str) -> bool:
-    """Whether a message asks for what the person, or somebody they know, told, did, has or likes: no task, no advice,
-    and no general knowledge."""
+    """Whether a message asks for what somebody told, did, has or likes: no task, no advice, no general knowledge."""
     asked = (each for each in text.sentences(message) if asks(each))
     return any(_RECALLING(each) or (not _NEW_WANTED(each) and _ABOUT_PEOPLE(each)) for each in asked)
 
@@ -277,8 +273,7 @@ def emptiness(message: str, role: str, wanted: Collection[str] = ()) -> str:
 
 
 def claim(reply: str) -> str:
-    """What a reply promises or says was done, "saved", "reminder" or "forgotten"; empty where it says nothing so.
-    Questions and quotations do not count."""
+    """What a reply says was done, "saved", "reminder" or "forgotten"; empty where it says nothing so."""
     plain = _QUOTED_REPLY.sub(" … ", reply[:_MAX_READ].replace("’", "'")).replace("*", "").replace("_", " ")
     for sentence in text.sentences(plain) if languages.mentions(plain, "PROMISE_WORDS") else ():
         kind = next((kind for kind, claim in _CLAIMS.items() if claim(sentence)), "")

@@ -126,7 +126,6 @@ def chunks(text: str, size: int = 1200, start: int = 0) -> Iterable[tuple[int, i
 
 
 def next_start(start: int, length: int, overlap: int = 200) -> int:
-    """Where the chunk after this one starts."""
     return max(start + length - overlap, start + 1)
 
 
@@ -145,8 +144,7 @@ def contains_similar(word: str, text: str, least: float = 0.75) -> bool:
 
 
 def contains_likely(word: str, text: str, knows: Callable[[str], bool]) -> bool:
-    """Whether a text contains a (case folded) word in another form, as part of a longer one, or misspelt. `knows`:
-    whether it is sure that this is a word of a language: then it is no misspelling, nor part of another."""
+    """Whether a text contains a (case folded) word in another form or misspelt. `knows`: whether a word is one."""
     if may_be_misspelt(word, knows):
         return contains_similar(word, text)
     for other in {each for each in _WORD.findall(text.casefold()) if word in each or each in word}:

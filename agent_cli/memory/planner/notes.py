@@ -77,12 +77,10 @@ def add(
 
 
 def get(db: Database, id: int, owner: str) -> Note:
-    """Raises UsageError when this owner has no such note."""
     return Note(*rows.get(db, "note", _COLUMNS, id, owner))
 
 
 def with_text(db: Database, owner: str, body: str) -> Note | None:
-    """A note with exactly this text."""
     wanted = "owner = ? and text = ? and hidden_at is null"
     row = db.row(f"select {_COLUMNS} from note where {wanted} limit 1", (owner, body))
     return Note(*row) if row else None

@@ -15,7 +15,6 @@ from agent_cli.store.db import Database, Row
 def insert(
     db: Database, kind: str, scope: Scope, now: datetime, what: str, words: str, *, actor: str, **columns: Any
 ) -> int:
-    """Add a row; its id."""
     row = {"uid": ids.new(now), "owner": scope.owner, "place": scope.place, "at": clock.utc(now)}
     row |= {"utc_offset": clock.offset(now)} | columns
     names, places, session = ", ".join(row), ", ".join("?" * len(row)), columns.get("session_id")

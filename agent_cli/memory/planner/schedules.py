@@ -183,7 +183,6 @@ def add(
 
 
 def get(db: Database, id: int, owner: str) -> Schedule:
-    """Raises UsageError when this owner has no such schedule."""
     return Schedule(*rows.get(db, "schedule", _COLUMNS, id, owner))
 
 
@@ -263,7 +262,6 @@ def _release(db: Database, run: Schedule, columns: dict[str, Any]) -> int:
 
 
 def is_held(db: Database, run: Schedule) -> bool:
-    """Whether this process still holds a claimed run."""
     now = db.row("select holder, running_since from schedule where id = ?", (run.id,))
     return now == (run.holder, run.running_since)
 
@@ -291,7 +289,6 @@ def record_look(db: Database, now: datetime) -> None:
 
 
 def last_look(db: Database) -> datetime | None:
-    """When a runner last looked for due schedules."""
     stored = meta.get(db, _LAST_LOOK)
     return datetime.fromisoformat(stored) if stored else None
 

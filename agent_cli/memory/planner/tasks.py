@@ -103,20 +103,17 @@ def add(
 
 
 def get(db: Database, id: int, owner: str) -> Task:
-    """Raises UsageError when this owner has no such task."""
     return Task(*rows.get(db, "task", _COLUMNS, id, owner))
 
 
 def named(db: Database, owner: str, handles: Iterable[str]) -> list[Task]:
-    """The tasks with these handles. Raises UsageError for an unknown one."""
     return [get(db, ids.number("task", each), owner) for each in dict.fromkeys(handles)]
 
 
 def change(
     db: Database, owner: str, verb: Verb, handles: Iterable[str], time: clock.Clock, command: str
 ) -> Iterator[str]:
-    """Change tasks one by one, each with the line that says so; none where a handle is unknown. `command`: what the
-    person types before the name of a verb, for the line that says how to bring a task back."""
+    """Change tasks one by one, each with the line that says so. `command`: what is typed before a verb."""
     for task in named(db, owner, handles):
         match verb:
             case "done":
@@ -202,7 +199,6 @@ def snooze(db: Database, task: Task, until: datetime, time: clock.Clock) -> Task
 
 
 def edit(db: Database, task: Task, words: str, time: clock.Clock) -> Task:
-    """Replace its text. Raises UsageError when it is empty or too long."""
     words = _clean_text(words)
     return _change(db, task, "changed", time, words=words, text=words)
 

@@ -190,8 +190,7 @@ def _words(sentence: str) -> set[str]:
 
 
 def join_sentences(sentences: Sequence[Sentence]) -> tuple[str, tuple[tuple[Source, ...], ...]]:
-    """Join sentences into one text; returns it with the sources of each sentence, as split by `text.sentences`. Two may
-    run together, as when one ends with a number: then their sources are joined."""
+    """One text of sentences, and the sources of each as `text.sentences` splits it: two may run together."""
     words = [*(text.with_full_stop(each) for each, _ in sentences[:-1]), *(each for each, _ in sentences[-1:])]
     ends = list(accumulate(len(each) + 1 for each in words))
     whole, at = " ".join(words), 0
@@ -358,8 +357,7 @@ def drop_sources(db: Database, found: Iterable[Source]) -> None:
 
 
 def made_without_model(db: Database) -> list[tuple[str, str, int | None]]:
-    """(owner, period, session) of summaries made without a model, of the shortest time first; sessions only when closed
-    and not emptied. Not those that a model had nothing to add to."""
+    """(owner, period, session) of summaries that no model was asked for, and that can be made, the shortest first."""
     rows = db.rows(
         """select y.owner, y.period, y.session_id from summary y left join session s on s.id = y.session_id
            where y.method = 'extract' and y.model = '' and case when y.session_id is not null
