@@ -103,3 +103,14 @@ def test_a_time_from_outside_takes_the_offset_it_lacks(value, moment):
 def test_a_time_from_outside_that_cannot_be_kept_is_refused(value):
     with pytest.raises(ValueError, match=r"Invalid isoformat string|is out of range"):
         clock.parse(value, EVENING)
+
+
+@for_each(
+    ("minutes", "said"),
+    [
+        *[(0, "just now"), (1, "1 minute ago"), (59, "59 minutes ago"), (60, "1 hour ago"), (47 * 60, "1 day ago")],
+        *[(100 * 1440, "100 days ago"), (-5, "just now")],
+    ],
+)
+def test_the_age_of_what_was_said(minutes, said):
+    assert clock.ago((EVENING - timedelta(minutes=minutes)).isoformat(), EVENING) == said

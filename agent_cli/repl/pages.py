@@ -20,7 +20,6 @@ from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import terms
 from agent_cli.memory.planner import notes, tasks
 from agent_cli.memory.planner.tasks import Task
-from agent_cli.memory.review import review
 from agent_cli.memory.review.review import ENDS, EVERYWHERE, LATER, STAYS, Proposal
 from agent_cli.memory.search import recall_log
 from agent_cli.memory.search.recall import Hit
@@ -393,7 +392,7 @@ def _dates(proposal: Proposal) -> str:
 
 def origin(proposal: Proposal, now: datetime) -> str:
     """`from s4 “router setup”, 2 days ago`."""
-    age = review.describe_age(proposal.at, now)
+    age = clock.ago(proposal.at, now)
     return f"from {proposal.session} “{one_line(proposal.title, 40)}”, {age}" if proposal.session else age
 
 

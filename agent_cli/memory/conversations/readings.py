@@ -85,14 +85,6 @@ class Reading:
     def handle(self) -> str:
         return self.row or ids.handle("message", self.message)
 
-    @property
-    def described(self) -> str:
-        if self.origin == "tool" or self.name == _NOTE:
-            return self.name
-        if self.origin == "file":
-            return f"the file {self.name}".strip()
-        return "what came over HTTP" if self.origin == "http" else "what was piped in"
-
 
 def after(db: Database, message: int) -> Reading | None:
     """What was read in the turn that a message of the person began, or else recalled for it."""
@@ -141,7 +133,9 @@ def _description(db: Database, read: Reading) -> str:
                where r.id = ? order by q.id desc limit 1"""
     arguments = db.value(query, (read.message,)) if read.origin == "tool" and not read.row else None
     words = " ".join(map(str, json.loads(arguments or "{}").values()))
-    return f"{one_line(f'{read.described} {words}', 80)}, {read.handle}"
+    named = {"file": f"the file {read.name}".strip(), "http": "what came over HTTP", "piped": "what was piped in"}
+    what = read.name if read.name == _NOTE else named.get(read.origin, read.name)
+    return f"{one_line(f'{what} {words}', 80)}, {read.handle}"
 
 
 def _least_trusted(found: Iterable[Reading | None]) -> Reading | None:
@@ -174,19 +168,14 @@ def _recalled(db: Database, message: int) -> Iterator[Reading | None]:
 
 def _kept_in(db: Database, kind: str, row: int, message: int) -> Reading | None:
     """The file, pipe or tool that a row of memory, recalled for this message, comes from."""
-    handle = ids.handle(kind, row) if kind else ""
-    match kind:
-        case "section":
-            query = "select d.path from section s join document d on d.id = s.document_id where s.id = ?"
-            return Reading(message, "file", PurePath(db.value(query, (row,)) or "").name, handle)
-        case "note":
-            origin = db.value("select origin from note where id = ?", (row,))
-            written: dict[str, Origin] = {**{each: each for each in ORIGINS}, "mcp": "tool"}
-            return Reading(message, written[origin], _NOTE, handle) if origin in written else None
-        case "summary":
-            return _read_in_sessions(db, _summarised(db, [row]), message)
-        case _:
-            return None
+    if kind == "summary":
+        return _read_in_sessions(db, _summarised(db, [row]), message)
+    if kind == "section":
+        query = "select d.path from section s join document d on d.id = s.document_id where s.id = ?"
+        return Reading(message, "file", PurePath(db.value(query, (row,)) or "").name, ids.handle(kind, row))
+    origin = db.value("select origin from note where id = ?", (row,)) if kind == "note" else None
+    origin = "tool" if origin == "mcp" else origin
+    return Reading(message, origin, _NOTE, ids.handle(kind, row)) if origin in ORIGINS else None
 
 
 def _summarised(db: Database, summaries: Sequence[int]) -> list[int]:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
@@ -266,13 +266,6 @@ def describe_scope(scope: Scope, fact: Fact) -> str:
 
 def visible_line(words: str) -> str:
     return " ".join(visible(words).split())
-
-
-def describe_age(moment: str, now: datetime) -> str:
-    """How long ago a stored time was, as `3 hours ago`; beyond 60 days the date."""
-    if now - clock.local(moment, 0) >= timedelta(days=61):
-        return f"on {clock.format_day(moment, clock.offset(now))}"
-    return clock.ago(moment, now)
 
 
 def format_receipt(adopted: Adopted, now: datetime) -> str:

@@ -16,7 +16,6 @@ from agent_cli.memory.review.review import ENDS, LATER, STAYS, ConflictingFact
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Part
 from tests.conftest import HERE, NOON, memory_of, noon
-from tests.tables import for_each
 
 DECISIONS = [review.accept, partial(review.accept, replacing=True), review.reject]
 
@@ -264,21 +263,3 @@ def test_what_waits_and_what_expired_is_told_once(db, reviewer):
     assert review.start_notices(reviewer) == ["2 facts to review: /review"]
     assert review.start_notices(late) == ["2 proposals expired unread: each waits for 30 days at most, and 50 at once"]
     assert review.start_notices(late) == []
-
-
-@for_each(
-    ("minutes", "said"),
-    [
-        (0, "just now"),
-        (1, "1 minute ago"),
-        (59, "59 minutes ago"),
-        (60, "1 hour ago"),
-        (47 * 60, "1 day ago"),
-        (60 * 1440, "60 days ago"),
-        (100 * 1440, "on 24 Sep 2025"),
-        (-5, "just now"),
-    ],
-)
-def test_the_age_of_what_was_said(minutes, said):
-    moment = (NOON - timedelta(minutes=minutes)).isoformat()
-    assert review.describe_age(moment, NOON) == said
