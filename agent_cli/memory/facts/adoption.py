@@ -523,15 +523,13 @@ def contradictions(memory: MemoryContext, session: int, message: int, parts: Seq
 def _against(memory: MemoryContext, session: int, claim: Claim) -> list[Contradiction]:
     """What a claim contradicts or ends."""
     over = _ended_by(memory, claim.statement, session)
-    if known := over or _other_values(memory, session, claim):
-        answer = _answer(_as_ending(memory, claim, over))
-        return [
-            Contradiction(replace(claim, place=each.place, session=each.session_id), each, answer) for each in known
-        ]
-    made = _replaceable(memory, claim, session)
+    ends, adopted = over or _other_values(memory, session, claim), _as_ending(memory, claim, over)
+    found = [(known, claim, adopted) for known in ends]
+    found = found or [(known, made, made) for known, made in _replaceable(memory, claim, session)]
+    is_choice = not ends and len(found) > 1
     return [
-        Contradiction(replace(each, place=known.place, session=known.session_id), known, _answer(each), len(made) > 1)
-        for known, each in made
+        Contradiction(replace(stated, place=known.place, session=known.session_id), known, _answer(becomes), is_choice)
+        for known, stated, becomes in found
     ]
 
 
@@ -576,15 +574,13 @@ def _other_values(memory: MemoryContext, session: int, claim: Claim) -> list[Fac
         return []
     if any(each.state == REJECTED for each in facts.same(memory.db, owner, claim.statement)):
         return []
-    matter, now = triples.forms(triple.predicate, memory.single_valued), memory.time()
+    matter, places = triples.forms(triple.predicate, memory.single_valued), ("", memory.scope.place)
     return [
-        known
-        for known in facts.accepted_values(memory.db, owner, triple.subject, matter)
-        if known.is_open(now)
-        and known.place in ("", memory.scope.place)
-        and known.session_id in (None, session)
-        and known.object.casefold() != triple.object.casefold()
-        and not terms.is_similar(known.statement, claim.statement)
+        each
+        for each in facts.accepted_values(memory.db, owner, triple.subject, matter)
+        if each.is_open(memory.time()) and each.place in places and each.session_id in (None, session)
+        if each.object.casefold() != triple.object.casefold()
+        if not terms.is_similar(each.statement, claim.statement)
     ]
 
 
