@@ -162,7 +162,6 @@ class ServerModel:
         raise as_error(fault, self.name, self._address, engine.settings.num_ctx) from fault
 
     def _body(self, request: Request) -> dict[str, Any]:
-        """The request in the server's form."""
         messages = [self._engine.message_json(each) for each in request.messages]
         body = {"model": self.name, "messages": messages, "stream": True}
         body |= self._engine.fields(request, self._options)

@@ -164,7 +164,6 @@ def unavailable(address: Address, why: str) -> ModelUnavailable:
 
 
 def wrong_server(address: Address, message: str = "") -> ModelUnavailable:
-    """What answers is not a server of the expected kind."""
     detail = f" ({text.one_line(message, 80)})" if message else ""
     kind = address.kind
     return ModelUnavailable(f"the server at {address.url} is not {kind.name}{detail}: check {kind.setting}")
@@ -189,7 +188,6 @@ class HttpResponse:
         self._ended = False
 
     def read_head(self) -> int:
-        """Read up to the body; returns the status."""
         while not self.status:
             self._receive()
         return self.status

@@ -64,7 +64,6 @@ def keeps_prompts(host: str) -> bool:
 
 
 def running(host: str, timeout: float = _TIMEOUT) -> list[RunningModel]:
-    """The models that are loaded. Raises ModelUnavailable."""
     sizes = ("size", "size_vram", "context_length")
     return [
         RunningModel(str(each.get("name")), *(http.typed(each.get(key), int) for key in sizes))
@@ -255,7 +254,6 @@ def pull_stopped(name: str, percent: int) -> Cancelled:
 
 
 def _pull(server: http.Address, name: str, cancel: Cancel) -> Iterator[Any]:
-    """The steps as the package has them."""
     if "ollama" not in sys.modules and (spec := find_spec("ollama")):
         # Without running its __init__, which builds a client from environment variables that may not suit it (quotes in
         # OLLAMA_HOST, an unsupported kind of proxy) and fails.

@@ -52,7 +52,6 @@ class Conversation:
         return self.history[: max((n for n, (role, _) in enumerate(self.history, 1) if role == "assistant"), default=0)]
 
     def _continued(self, db: Database) -> callers.KnownSession | None:
-        """The session that has come as far as the history."""
         return callers.find_by_transcript(db, self.caller, _normalized(self._answered)) if self._answered else None
 
     def place_in_line(self, db: Database) -> str | None:

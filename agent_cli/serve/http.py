@@ -31,7 +31,7 @@ from fastapi.security import HTTPBearer
 from pydantic import BaseModel
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -65,7 +65,7 @@ class Gate:
             headers = Headers(scope=scope)
             self._check_host(headers.get("host", ""))
             scope.setdefault("state", {})["caller"] = None if scope["path"] == OPEN else await self._caller(headers)
-            body = await self._body(headers, receive)
+            body = await self._body(headers, scope, receive)
         except (Refused, AgentError) as error:  # AgentError: the file cannot be read
             await _answer(as_refused(error))(scope, receive, send)
         else:
@@ -98,7 +98,7 @@ class Gate:
         sentence = "a token is needed: `agent serve callers add NAME` makes one, sent as Authorization: Bearer TOKEN"
         raise Refused(401, "token", sentence, {"WWW-Authenticate": "Bearer"})
 
-    async def _body(self, headers: Headers, receive: Receive) -> bytes:
+    async def _body(self, headers: Headers, scope: Scope, receive: Receive) -> bytes:
         """All of it, which must come in time. Raises Refused."""
         limits = self._state.limits
         closing = {"Connection": "close"}  # what is left of the body is not read
@@ -110,15 +110,13 @@ class Gate:
         body = bytearray()
         try:
             async with asyncio.timeout(limits.read_seconds):
-                while True:
-                    message = await receive()
-                    if message["type"] != "http.request":
-                        raise Refused(400, "gone", "the request was cut off")
-                    body += message.get("body", b"")
+                async for piece in Request(scope, receive).stream():
+                    body += piece
                     if len(body) > limits.body_bytes:
                         raise too_large
-                    if not message.get("more_body"):
-                        return bytes(body)
+            return bytes(body)
+        except ClientDisconnect:
+            raise Refused(400, "gone", "the request was cut off") from None
         except TimeoutError:
             sentence = f"the request did not arrive within {limits.read_seconds:g} s"
             raise Refused(408, "slow", sentence, closing) from None

@@ -168,7 +168,6 @@ class Turn:
         self._error: BaseException | None = None
 
     async def answer(self) -> JsonObject:
-        """The whole answer as a JSON object. Raises Refused, with what had arrived."""
 
         async def end() -> None:
             while (await self._next_event())["type"] != "end":
@@ -217,7 +216,6 @@ class Turn:
             asyncio.get_running_loop().call_later(_CUT_SECONDS, self.finish)
 
     def finish(self, error: BaseException | None = None) -> None:
-        """Let go of the caller."""
         self._error = self._error or error
         self._events.put_nowait(None)
         self._answered = True

@@ -67,15 +67,13 @@ def fetch_feed(context: ToolContext, name: str = "") -> str:
 def _load(address: str, context: ToolContext) -> Fetched:
     if address.startswith(("http://", "https://")):
         return fetch(address, _FETCH_TIMEOUT, allow_private=context.access.allow_private)
+    from agent_cli.memory.documents import document_sections
+
     file = Path(address.removeprefix("file://")).expanduser()
     try:
-        if not file.is_file():
-            raise ToolFailed(f"{file} is not a file")
-        if file.stat().st_size > MAX_BYTES:
-            raise ToolFailed(f"{file} is larger than {MAX_BYTES / 1e6:.0f} MB")
-        return Fetched(file.read_bytes(), "")
-    except OSError as error:
-        raise ToolFailed(f"{file} cannot be read: {error.strerror}") from error
+        return Fetched(document_sections.read(str(file), MAX_BYTES), "")
+    except document_sections.UnreadableFile as error:
+        raise ToolFailed(f"{file} is not read: {error}") from error
 
 
 def fetch(address: str, seconds: float, *, allow_private: bool = False) -> Fetched:
@@ -162,10 +160,10 @@ def _as_text(found: Fetched, now: datetime, zone: str) -> str:
     """The content as text, by its first bytes: the media types that servers send are often wrong."""
     head = found.data[:1000].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if head.startswith(b"begin:vcalendar"):
-        return read_calendar(found.data, now, zone)
+        return _parsed("calendar", lambda: _upcoming_events(found.data, now, zone))
     marked = any(mark in head for mark in (b"<rss", b"<feed", b"<rdf:rdf"))
     if marked or "rss" in found.media_type or "atom" in found.media_type:
-        return _parsed("feed", lambda: _newest(found.data), _PARSER_TIMEOUT)
+        return _parsed("feed", lambda: _newest(found.data))
     if b"\0" in found.data[:8000]:
         raise ToolFailed("it is not a feed, a calendar or text")
     words = found.data.decode("utf-8", "replace")
@@ -174,15 +172,14 @@ def _as_text(found: Fetched, now: datetime, zone: str) -> str:
     return words if left <= 0 else f"{words[:_MAX_TEXT]}\n[cut off here: {left} more characters]"
 
 
-def _parsed(what: str, parse: Callable[[], str], seconds: float) -> str:
+def _parsed(what: str, parse: Callable[[], str]) -> str:
     try:
-        return limits.run(parse, seconds)
+        return limits.run(parse, _PARSER_TIMEOUT)
     except limits.LimitExceeded as error:
         raise ToolFailed(f"the {what} cannot be read: {error}") from error
 
 
 def _newest(data: bytes) -> str:
-    """The title and the newest entries of an RSS or Atom feed."""
     try:
         import feedparser
     except ImportError as error:
@@ -212,13 +209,7 @@ def _entry(entry: Any) -> str:
     return f"- {day}{title}{f' — {summary}' if summary and summary != title else ''}{f' ({link})' if link else ''}"
 
 
-def read_calendar(data: bytes, now: datetime, zone: str, seconds: float = _PARSER_TIMEOUT) -> str:
-    """The events of a calendar from today on. Raises ToolFailed."""
-    return _parsed("calendar", lambda: _upcoming_events(data, now, zone), seconds)
-
-
 def _upcoming_events(data: bytes, now: datetime, zone: str) -> str:
-    """The events from today on, recurring ones too, in the person's time zone. Raises ToolFailed."""
     try:
         import icalendar
         import recurring_ical_events

@@ -135,7 +135,6 @@ def _resolve(context: ToolContext, path: str) -> Path:
 
 
 def _text(file: Path) -> str:
-    """The text of a plain file that is not too large. Raises ToolFailed when it cannot be read."""
     from agent_cli.memory.documents import document_sections
 
     if file.is_dir():
@@ -159,7 +158,6 @@ def _entry(each: Path) -> str:
 
 
 def _files(place: Path) -> Iterator[Path]:
-    """The plain files in a folder and below it, or the file itself."""
     if place.is_file():
         yield place
         return

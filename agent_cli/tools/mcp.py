@@ -204,7 +204,6 @@ class _ErrorTail:
 
 @asynccontextmanager
 async def _transport(settings: Mapping[str, Any], marker: Mapping[str, str], errors: TextIO) -> AsyncIterator[Any]:
-    """The transport to a server: a child process, or an address."""
     if "url" not in settings:
         from mcp import StdioServerParameters, stdio_client
 
@@ -391,7 +390,6 @@ def _call(servers: Servers, name: str, tool: str, seconds: float, context: ToolC
 
 
 def _part_text(part: Any) -> str:
-    """A part of a result as text: pictures and sounds are only named."""
     text = getattr(part, "text", None) or getattr(getattr(part, "resource", None), "text", None)
     return text if isinstance(text, str) else f"[{one_line(str(getattr(part, 'type', 'something')), 30)}, not shown]"
 

@@ -81,7 +81,6 @@ def read_skill(
 
 
 def format_steps(skill: "Skill") -> str:
-    """The steps of a skill, with the names of its files."""
     from agent_cli.memory.skills import skills
 
     steps, files = _cut(skill.body), ", ".join(map(text.one_line, skills.file_texts(skill.files)))

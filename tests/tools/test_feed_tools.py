@@ -8,11 +8,9 @@ import pytest
 
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.tools import feed_tools as feeds
-from agent_cli.tools.feed_tools import read_calendar
 from agent_cli.tools.registry import BUILT_IN
 from agent_cli.tools.tool import Access, ToolFailed
 from agent_cli.tools.tool import run as run_tool
-from tests.conftest import NOON
 from tests.tables import for_each, listed
 
 RSS = b"""<?xml version="1.0"?><rss version="2.0"><channel><title>The <![CDATA[<b>News</b>]]></title>
@@ -121,8 +119,8 @@ def test_a_text_and_a_page_are_given_as_they_read(context, tmp_path):
     assert fetched(here, "weather.txt").text.lstrip("\ufeff") == "Vienna: 4 °C]0;x"
     assert fetched(here, "page.html") == ToolResult("Rain & wind")
     assert fetched(here, "long.txt").text.endswith("[cut off here: 1000 more characters]")
-    assert fetched(here, "photo") == ToolResult("it is not a feed, a calendar or text", failed=True)
-    assert fetched(here, "no") == ToolResult(f"{tmp_path}/no is not a file", failed=True)
+    for name, why in (("photo", "it is not text but binary"), ("no", "it cannot be read: No such file or directory")):
+        assert fetched(here, name) == ToolResult(f"{tmp_path}/{name} is not read: {why}", failed=True)
 
 
 @pytest.mark.parametrize(
@@ -190,10 +188,12 @@ def test_a_secret_in_an_address_is_not_told():
 
 
 @pytest.mark.parametrize("begins", ["20260101T000000Z\r\nRRULE:FREQ=SECONDLY", "00010101T000000Z\r\nRRULE:FREQ=HOURLY"])
-def test_a_calendar_of_millions_of_events_is_ended_and_said(begins):
+def test_a_calendar_of_millions_of_events_is_ended_and_said(context, tmp_path, monkeypatch, begins):
     calendar = f"BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART:{begins}\r\nEND:VEVENT\r\nEND:VCALENDAR"
-    with pytest.raises(ToolFailed, match=r"the calendar cannot be read: it takes more than 0\.7 s"):
-        read_calendar(calendar.encode(), NOON, "Europe/Vienna", 0.7)
+    (tmp_path / "cal.ics").write_text(calendar)
+    monkeypatch.setattr(feeds, "_PARSER_TIMEOUT", 0.7)
+    result = fetched(with_feeds(context, cal=str(tmp_path / "cal.ics")), "cal")
+    assert result.text == "the calendar cannot be read: it takes more than 0.7 s to be read"
 
 
 @pytest.mark.parametrize("piece", ["<script", "<", "<a ", "</script", "&lt;"])
