@@ -162,8 +162,9 @@ def crowd(address: str, tokens: list[str], *, chats: int, turns: int) -> list[st
                 else:
                     told.append({"role": "user", "content": words})
                     response = client.post("/v1/chat/completions", json={"model": "agent", "messages": told})
-                    where = response.headers.get("x-session")
-                    answer = (response.json().get("choices") or [{"message": {}}])[0]["message"].get("content")
+                    got = response.json()
+                    where = got.get("agent", {}).get("session")
+                    answer = (got.get("choices") or [{"message": {}}])[0]["message"].get("content")
                     told.append({"role": "assistant", "content": answer or ""})
                 if answer != f"heard: {words}" or (session and where != session):
                     wrong.append(f"{words}: {answer!r} in {where}, not {session}")

@@ -203,6 +203,6 @@ class Request:
 
     messages: Sequence[Message]
     tools: Sequence[dict[str, Any]]
-    think: bool | str | None
-    format: Mapping[str, Any] | None
-    limit: int | None
+    think: bool | str | None = None
+    format: Mapping[str, Any] | None = None
+    limit: int | None = None

@@ -111,17 +111,15 @@ class ServerModel:
         messages: Sequence[Message],
         tools: Sequence[dict[str, Any]] = (),
         *,
-        think: bool | str | None = None,
-        format: Mapping[str, Any] | None = None,
-        limit: int | None = None,
         cancel: Cancel | None = None,
+        **asked: Any,
     ) -> Iterator[Chunk]:
         """Stream one assistant message that ends with Done. Raises AgentError.
 
         A request that failed is repeated once; one to a busy server, for some time.
         """
         engine, cancel = self._engine, Cancel() if cancel is None else cancel
-        request = Request(messages, tools, think, format, limit)
+        request = Request(messages, tools, **asked)
         used_ids = {call.id for message in messages for call in message.calls}
         time_left, pause, failed, busy = engine.settings.patience, 0.5, False, False
         started = False  # a text or a call was given out, so the request cannot be repeated

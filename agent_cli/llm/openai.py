@@ -36,8 +36,7 @@ class EventParser(ReplyParser):
 
     An event is one line, `data: {…}`; lines of other kinds are for keeping the connection open. The pieces of a tool
     call arrive one by one and are joined by their index, or by a new id where a server counts every call as the first.
-    The end is `[DONE]`, which some servers leave out: a reason to finish will do. A server that does not stream sends
-    one object.
+    The end is `[DONE]`, which some servers leave out: a reason to finish will do.
     """
 
     def __init__(self, model: str, tools: Sequence[Mapping[str, Any]], used_ids: Collection[str]):
@@ -45,7 +44,6 @@ class EventParser(ReplyParser):
         self._open_calls: list[_Call] = []
         self._finish = ""
         self._usage: Mapping[str, Any] = {}
-        self._unframed = b""  # what arrived outside of events
 
     def feed(self, line: bytes) -> Iterator[Chunk]:
         line = line.strip()
@@ -55,13 +53,8 @@ class EventParser(ReplyParser):
                 yield from self.end()
             elif data:
                 yield from self._event(chat.read_object(data))
-        elif line[:1] in (b"{", b"}", b'"', b"[", b"]") or self._unframed:
-            self._unframed += line + b"\n"
 
     def end(self) -> Iterator[Chunk]:
-        if self._unframed:
-            unframed, self._unframed = self._unframed, b""
-            yield from self._event(chat.read_object(unframed))
         if not self._finish:
             raise ServerFault("incomplete")
         if calls := list(self._whole_calls()):
@@ -77,7 +70,7 @@ class EventParser(ReplyParser):
         self._model = http.typed(event.get("model"), str) or self._model
         self._usage = http.typed(event.get("usage"), dict) or self._usage
         choice: dict[str, Any] = next(iter(http.objects(event.get("choices"))), {})
-        delta = http.typed(choice.get("delta") or choice.get("message"), dict)
+        delta = http.typed(choice.get("delta"), dict)
         yield from self.message(delta.get("reasoning_content") or delta.get("reasoning"), delta.get("content"))
         for call in http.objects(delta.get("tool_calls")):
             if isinstance(function := call.get("function"), dict):

@@ -181,12 +181,12 @@ def router(state: ServerState) -> APIRouter:
 async def _respond(asked: Turn, completion_request: CompletionRequest) -> Response:
     if completion_request.stream:
         first = await asked.first_event()
-        return EventStream(_chunks(asked, first, completion_request), _session_header(first), closed=asked.leave)
+        return EventStream(_chunks(asked, first, completion_request), closed=asked.leave)
     answer = await asked.answer()
     message = {"role": "assistant", "content": answer["answer"], "refusal": None}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(answer)}
     completion = {"choices": [choice], "usage": _usage(answer), "agent": _memory_fields(answer)}
-    return JSONResponse(_header_fields("chat.completion", answer) | completion, headers=_session_header(answer))
+    return JSONResponse(_header_fields("chat.completion", answer) | completion)
 
 
 async def _chunks(asked: Turn, first: JsonObject, asked_for: CompletionRequest) -> AsyncGenerator[str, None]:
@@ -234,7 +234,3 @@ def _usage(answer: JsonObject) -> dict[str, int]:
 
 def _memory_fields(answer: JsonObject) -> dict[str, Any]:
     return {key: answer[key] for key in ("session", "turn", "model", "used", "notices", "receipts")}
-
-
-def _session_header(answer: JsonObject) -> dict[str, str]:
-    return {"X-Session": answer["session"]} if answer["session"] else {}

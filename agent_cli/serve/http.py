@@ -144,17 +144,15 @@ class _Connection(H11Protocol):
     """HTTP, where the head of a request must come in time; its body is for the gate."""
 
     limits: ServerLimits
-    _opened_at = 0.0
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._opened_at = self.loop.time()
         if len(self.connections) > self.limits.connections:
             # The one that has waited longest for its request makes room; where all are in use, this one.
-            others = [each for each in self.connections if isinstance(each, _Connection) and each is not self]
-            waiting = [each for each in others if each._timer]
-            chosen = min(waiting, key=lambda each: each._opened_at, default=self)
+            others = [each for each in self.connections if isinstance(each, _Connection)]
+            waiting = {each._timer.when(): each for each in others if each._timer}
+            chosen = waiting[min(waiting)] if waiting else self
             chosen._stop_waiting()  # it is still listed until the loop has closed it
             chosen.transport.abort()
         if not transport.is_closing():

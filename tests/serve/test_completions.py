@@ -44,7 +44,7 @@ def test_resent_history_goes_on_in_its_session_and_is_logged_once(house, bot, se
         answer = ask(bot, *talk)
         talk += [answer.json()["choices"][0]["message"], message(words)]
     last = ask(bot, *talk)
-    assert last.headers["x-session"] == "s1"
+    assert last.json()["agent"]["session"] == "s1"
     assert [text for _, role, text in logged(house) if role == "user"] == [
         "I am building a boat.",
         "It is called Windrose.",
@@ -60,7 +60,7 @@ def test_stream_is_found_again_too(house, bot):
     assert words == "heard: hi"
     assert told[-1]["usage"]["prompt_tokens"] > 0
     assert [each["choices"][0]["finish_reason"] for each in told if each["choices"]][-1] == "stop"
-    assert again.headers["x-session"] == "s1"
+    assert again.json()["agent"]["session"] == "s1"
 
 
 def test_another_answer_to_the_same_question_begins_a_session_that_knows_what_came_before(house, bot, server):
@@ -68,7 +68,7 @@ def test_another_answer_to_the_same_question_begins_a_session_that_knows_what_ca
     ask(bot, first[0])
     ask(bot, *first)
     other = ask(bot, *first[:2], message("three"))
-    assert other.headers["x-session"] == "s2"
+    assert other.json()["agent"]["session"] == "s2"
     assert [(session, text) for session, _, text in logged(house)] == [
         (1, "one"),
         (1, "heard: one"),
@@ -93,7 +93,7 @@ def test_conversation_from_elsewhere_is_taken_in_and_goes_on(house, bot, server)
         message("newer"),
     )
 
-    assert more.headers["x-session"] == "s1"
+    assert more.json()["agent"]["session"] == "s1"
     assert [text for _, _, text in logged(house)] == listed("""old question | old answer | new | heard: new | newer
         heard: newer""")
     assert house.db.value("select parts from message where text = 'old answer'") == '[["http", 10]]'
@@ -106,7 +106,7 @@ def test_question_that_got_no_answer_is_asked_again_in_its_session(house, bot, s
     talk = [message("one"), message("heard: one", "assistant"), message("two")]
     assert ask(bot, *talk).status_code == 502
     server.answer = heard
-    assert ask(bot, *talk).headers["x-session"] == "s1"
+    assert ask(bot, *talk).json()["agent"]["session"] == "s1"
 
 
 def test_system_message_is_an_instruction_and_no_memory(house, bot, server):

@@ -235,24 +235,6 @@ def test_a_call_that_was_cut_off_with_the_answer_is_left_out(server):
     assert list(ask(server, tools=[NOW])) == [Text("I look"), Done("length", NAME)]
 
 
-@pytest.mark.parametrize("indent", [None, 2])
-def test_a_server_that_does_not_stream_is_understood(indent):
-    message = {
-        "role": "assistant",
-        "content": "Hello",
-        "tool_calls": [{"id": "a", "function": {"name": "now", "arguments": "{}"}}],
-    }
-    whole = {
-        "model": "m",
-        "choices": [{"message": message, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 3, "completion_tokens": 1},
-    }
-    parser = EventParser(NAME, [NOW], ())
-    chunks = [c for line in json.dumps(whole, indent=indent).encode().split(b"\n") for c in parser.feed(line)]
-    chunks += parser.end()
-    assert chunks == [Text("Hello"), ToolCall("a", "now", {}), Done("stop", "m", 3, 1)]
-
-
 @for_each(
     "odd",
     [
