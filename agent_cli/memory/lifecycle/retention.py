@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import accumulate, groupby
 from typing import Any
 
 from dateutil.relativedelta import relativedelta
@@ -49,7 +49,7 @@ _UNITS = {  # of ages: names and lengths
     "q": ("quarter", relativedelta(months=3)),
     "y": ("year", relativedelta(years=1)),
 }
-_BATCH = 400  # rows of a transaction: blocks other writers for a tenth of a second
+_BATCH = 400  # rows of a transaction, or those of one session: others wait for a moment
 _FEW, _CAREFUL = 200, 20  # up to this many rows the index pages are rewritten at once, this many rows in a transaction
 _KEY, _PAUSE = "retained", timedelta(days=1)  # in meta: when this was last queued
 
@@ -136,10 +136,11 @@ def run(db: Database, limits: Policy, time: clock.Clock) -> Iterator[tuple[str, 
     for level in LEVELS:
         search = _Search(db, limits, now, level)
         erasable = [each for each in _old(search) if not each.kept_because]
-        lazily = sum(each.count for each in erasable) > _FEW
-        parts = _parts(db, level, [each.row for each in erasable])
-        while batch := list(islice(parts, _BATCH if lazily else _CAREFUL)):
-            count = _remove(search, batch, time, lazily)
+        *before, total = accumulate((each.count for each in erasable), initial=0)
+        lazily = total > _FEW
+        numbers = [rows // (_BATCH if lazily else _CAREFUL) for rows in before]  # of the batch of each
+        for _, batch in groupby(zip(erasable, numbers, strict=True), lambda each: each[1]):
+            count = _remove(search, [each.row for each, _ in batch], time, lazily)
             removed, merge = removed or bool(count), merge or lazily
             yield level, count
     if merge:
@@ -151,41 +152,30 @@ def run(db: Database, limits: Policy, time: clock.Clock) -> Iterator[tuple[str, 
         db.truncate_journal(0.1)  # best effort, because retention does not promise erasure
 
 
-def _parts(db: Database, level: str, erasable: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """(session, message) of each message of these sessions, or (summary, summary)."""
-    of_session = "select id from message where session_id = ? order by id"
-    for row in erasable:
-        for (part,) in db.rows(of_session, (row,)) if level == WORKING else [(row,)]:
-            yield row, part
-
-
-def _remove(search: "_Search", batch: Sequence[tuple[int, int]], time: clock.Clock, lazily: bool) -> int:
-    """Erase a batch, except what has become protected meanwhile; returns the number of rows."""
+def _remove(search: "_Search", batch: Sequence[int], time: clock.Clock, lazily: bool) -> int:
+    """Erase these rows, except what has become protected meanwhile; returns how many messages or summaries went."""
     db, level = search.db, search.level
     with db.write():
-        rows = list(dict.fromkeys(row for row, _ in batch))
-        removable = {each.row for each in _old(replace(search, only=rows)) if not each.kept_because}
-        erasable = [part for row, part in batch if row in removable]
+        erasable = [each.row for each in _old(replace(search, only=batch)) if not each.kept_because]
         if not erasable:
             return 0
-        index.erase(db, "m" if level == WORKING else "y", erasable, lazily=lazily)
-        if level == WORKING:
-            _erase_messages(db, sorted(removable), erasable)
-        else:
+        if level != WORKING:
+            index.erase(db, "y", erasable, lazily=lazily)
             summaries.erase(db, erasable)
+        else:
+            of_sessions = "select id from message where session_id in (select value from json_each(?)) order by id"
+            messages = [id for (id,) in db.rows(of_sessions, (erasable,))]
+            index.erase(db, "m", messages, lazily=lazily)  # while it can read them; then what refers to them
+            recall_log.erase_for_messages(db, messages)
+            tasks.detach(db, messages)
+            callers.erase_answered(db, messages)
+            facts.drop_source(db, messages)
+            digest.erase(db, erasable)
+            sessions.drop_openings(db, erasable)
+            log.erase(db, messages)
+            erasable = messages
         events.append(db, time, "retention", f"{level} {len(erasable)}", actor="program")
     return len(erasable)
-
-
-def _erase_messages(db: Database, sessions_: Sequence[int], erasable: Sequence[int]) -> None:
-    """Erase messages after all references to them; the index has removed them already, while it could read them."""
-    recall_log.erase_for_messages(db, erasable)
-    tasks.detach(db, erasable)
-    callers.erase_answered(db, erasable)
-    facts.drop_source(db, erasable)
-    digest.erase(db, sessions_)
-    sessions.drop_openings(db, sessions_)
-    log.erase(db, erasable)
 
 
 # What is old, and why it is kept.
