@@ -248,14 +248,17 @@ def record_salvaged(damaged: Path, saved: Path) -> None:
 
 
 def known_copies(db: Database) -> list[str]:
-    return [str(each) for each in json.loads(meta.get(db, _KEY) or "[]")]
+    try:
+        return [str(each) for each in json.loads(meta.get(db, _KEY) or "[]")]
+    except ValueError as error:
+        raise StoreError(f"{db.path}: the list of its backups is damaged") from error
 
 
 def at_hand(db: Database) -> list[tuple[str, datetime]]:
     """The backups that are still where they were written, with their times, the newest first."""
     try:
         known = [Path(each) for each in known_copies(db)]
-    except (StoreError, ValueError):
+    except StoreError:
         return []  # the list of them is damaged
     found = [(str(each), datetime.fromtimestamp(each.stat().st_mtime).astimezone()) for each in known if each.is_file()]
     return sorted(found, key=lambda each: each[1], reverse=True)
@@ -340,7 +343,7 @@ def _exclusive(path: Path) -> Iterator[tuple[list[str], set[str]]]:
             erased = _erased_hashes(db)
         except StoreBusy as error:
             raise error if error.__cause__ is None else _busy(path) from error
-        except (StoreError, ValueError):
+        except StoreError:
             pass
         yield known, erased
 

@@ -6,7 +6,6 @@ a restore is beside the database.
 """
 
 import glob
-import json
 import os
 import re
 import time
@@ -14,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
+from urllib.parse import quote, unquote_to_bytes
 
 import apsw
 
@@ -35,7 +35,7 @@ def temporary_path(path: Path) -> Path:
 @contextmanager
 def recorded(db: Database, part: Path) -> Iterator[None]:
     """Record a temporary file of a backup while it is written."""
-    key = _IN_PROGRESS + json.dumps(str(part))
+    key = _IN_PROGRESS + quote(os.fsencode(part))
     meta.put(db, key, "")
     try:
         yield
@@ -47,7 +47,7 @@ def leftovers(db: Database) -> list[Path]:
     """The temporary files that exist, also of processes that still run."""
     if db.in_memory:
         return []
-    parts = [Path(json.loads(each)) for each in meta.keys(db, _IN_PROGRESS)]
+    parts = [_recorded_path(each) for each in meta.keys(db, _IN_PROGRESS)]
     return [*_beside(Path(db.path)), *(path for part in parts for path in with_journals(part) if path.is_file())]
 
 
@@ -55,13 +55,17 @@ def remove_leftovers(db: Database) -> None:
     """Delete those whose process has ended."""
     _remove_unused(leftovers(db))
     for each in meta.keys(db, _IN_PROGRESS):
-        if not Path(json.loads(each)).exists():
+        if not _recorded_path(each).exists():
             meta.drop(db, _IN_PROGRESS + each)
 
 
 def remove_leftovers_beside(path: Path) -> None:
     """Delete those of a file that was to be written, whose process has ended."""
     _remove_unused(_beside(path))
+
+
+def _recorded_path(key: str) -> Path:
+    return Path(os.fsdecode(unquote_to_bytes(key)))
 
 
 def with_journals(part: Path) -> list[Path]:

@@ -10,7 +10,7 @@ from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index, vectors
 from agent_cli.messages import Part
-from agent_cli.store import backup, file, file_check, schema
+from agent_cli.store import backup, file, file_check, meta, schema
 from agent_cli.store.db import Database
 from tests.conftest import HERE, NOON, noon
 
@@ -253,3 +253,16 @@ def test_an_index_whose_name_has_one_letter_of_another_case_is_said_and_all_rows
     with pytest.raises(StoreError, match=r"the schema in it is damaged \(index note_recent already exists\)"):
         reopened(path)
     assert {each.table: each.lost for each in backup.salvage(path, tmp_path / "saved.db", NOON)}["note"] == 0
+
+
+def test_what_the_file_notes_of_itself_may_be_damaged_too(path):
+    db = made(path)
+    for key in ("vectors", "backups"):
+        meta.put(db, key, '{"table" 1')
+    meta.put(db, "backup in progress %ff\x00", "")
+    assert vectors.current(db) is None
+    with pytest.raises(StoreError, match="the list of its backups is damaged"):
+        backup.status(db)
+    assert backup.at_hand(db) == []
+    file.remove_leftovers(db)
+    db.close()

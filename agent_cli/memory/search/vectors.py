@@ -87,7 +87,10 @@ def being_filled(db: Database) -> VectorSet | None:
 
 def _stored(db: Database, key: str) -> VectorSet | None:
     stored = meta.get(db, key)
-    return VectorSet(**json.loads(stored)) if stored else None
+    try:
+        return VectorSet(**json.loads(stored)) if stored else None
+    except (ValueError, TypeError):  # damaged: the vectors are made again
+        return None
 
 
 def _parts(db: Database, of: VectorSet) -> list[VectorSet]:
