@@ -96,10 +96,6 @@ def clean(text: str) -> str:
     return lines if lines.replace("\n", "").replace("\t", "").isprintable() else _UNSAFE.sub("", lines)
 
 
-def clean_value(value: Any) -> Any:
-    return map_texts(value, clean)
-
-
 def map_texts(value: Any, change: Callable[[str], str]) -> Any:
     """A JSON value with all its texts changed, those of keys too."""
     match value:

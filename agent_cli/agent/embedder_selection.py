@@ -87,14 +87,13 @@ class EmbedderSelection:
         _begin_set(db, "vectors next", self._traits(chosen))
 
     def _follow_model_change(self, db: Database) -> None:
-        """Begin a new set when the server's model was pulled again since the newest set was begun, or it
-        is of a version that embedded texts without their authors."""
+        """Begin a new set when the server's model was pulled again since the newest set was begun."""
         newest = vectors.being_filled(db) or vectors.current(db)
         if newest is None or not (name := self._engine_model(newest.identity)):
             return
         chosen = self._engine.embedder(name)  # a new instance: it has no cached dimension
         try:
-            if newest.unit and chosen.matches(newest.identity.removeprefix(f"{self._engine.name} ")):
+            if chosen.matches(newest.identity.removeprefix(f"{self._engine.name} ")):
                 return
             traits = self._traits(chosen)
         except AgentError:

@@ -17,7 +17,7 @@ from agent_cli.memory.reports import records
 from agent_cli.memory.search import recall_log
 from agent_cli.messages import Message, ToolCall, ToolResult
 from agent_cli.store import ids
-from agent_cli.text import clean, clean_value
+from agent_cli.text import clean, map_texts
 from agent_cli.tools.tool import ToolContext
 from agent_cli.values import frozen
 
@@ -203,7 +203,7 @@ class Transcript:
                 self.receipts += [clean(result.receipt)] if result.receipt else []
                 self._replies.append("")
                 self.streamed += "\n\n" if self.streamed.strip() else ""
-                called = {"type": "tool", "name": clean(call.name), "arguments": clean_value(call.arguments)}
+                called = {"type": "tool", "name": clean(call.name), "arguments": map_texts(call.arguments, clean)}
                 said = {"result": clean(result.text), "failed": result.failed, "receipt": clean(result.receipt)}
                 objects.append(called | said)
             case TurnEnded(_, finish, model, reason):

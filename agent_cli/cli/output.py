@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TextIO, TypeVar
 
 from agent_cli.errors import AgentError
-from agent_cli.text import clean, clean_value, one_line
+from agent_cli.text import clean, map_texts, one_line
 
 if TYPE_CHECKING:
     from agent_cli.render.styles import Display, LineRole
@@ -114,12 +114,12 @@ def put_json(value: Any) -> None:
 
 
 def as_json_text(value: Any) -> str:
-    return json.dumps(clean_value(value), ensure_ascii=False, indent=2)
+    return json.dumps(map_texts(value, clean), ensure_ascii=False, indent=2)
 
 
 def put_json_line(value: Any) -> None:
     """Print a value as one line of JSON, its texts cleaned, and flush it."""
-    sys.stdout.write(json.dumps(clean_value(value), ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(map_texts(value, clean), ensure_ascii=False) + "\n")
     sys.stdout.flush()
 
 

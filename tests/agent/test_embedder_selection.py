@@ -16,7 +16,7 @@ from tests.conftest import EMBEDDER, NOON, empty
 from tests.llm.asking import engine_of
 from tests.ollama_server.embed import bag_of_words
 from tests.ollama_server.registry import Model
-from tests.recalling import catch_up, note, session_of, take_in
+from tests.recalling import catch_up, note
 
 NOWHERE = OllamaEngine("127.0.0.1:9")
 NOTES = ("dentist appointment Friday 3pm", "Buy milk and bread", "The boat is called Anna")
@@ -251,27 +251,6 @@ def test_while_the_vectors_of_a_changed_model_are_made_words_answer(db, server):
     for _ in selection.fill(db):
         assert selection.query_embedder(db).embed_query("milk") is None  # the last batch is made, not yet swapped in
     assert len(selection.query_embedder(db).embed_query("milk")) == 384
-
-
-def test_vectors_of_texts_without_their_authors_are_searched_until_those_with_them_are_made(db, server):
-    """A version before embedded bare texts with a served model, and knew no unit of its cosines."""
-    session = session_of(db)
-    take_in(db, session, "I sold the boat", "Melanie")
-    take_in(db, session, "I bought a kite", "user")
-    catch_up(db)
-    selection = ours(engine_of(server))
-    filled(selection, db)
-    made = vectors.current(db)
-    before = vectors.create(db, made.identity, made.dimension, 0.5)
-    server.embedded.clear()
-
-    for _ in selection.fill(db):
-        assert len(selection.query_embedder(db).embed_query("milk")) == 768
-
-    after = vectors.current(db)
-    assert (after.identity, after.number > before.number, after.unit) == (made.identity, True, made.unit)
-    texts = [each.text.removeprefix("search_document: ") for each in server.embedded]
-    assert {"Melanie: I sold the boat", "I bought a kite"} <= set(texts)
 
 
 def test_what_a_cosine_means_is_measured_for_each_served_model(db, server):
