@@ -80,7 +80,6 @@ _REASONS = {
         "e2e/test_stop.py::test_a_full_disk_* e2e/test_stop.py::test_a_reader_that_was_* "
         "e2e/test_stop.py::test_errors_*"
     ),
-    "which summaries are kept": "e2e/test_summaries.py::test_a_summary_is_pinned_*",
     "what a command takes": "e2e/test_summaries.py::test_what_cannot_be_done_*",
     "tasks": "e2e/test_tasks.py::*",
     "clock and zone": "e2e/test_time.py::*",
