@@ -99,13 +99,14 @@ def list_(invocation: Invocation, limit: Limit = 100, as_json: AsJson = False) -
             "loaded": each.name in loaded,
             "cloud": each.elsewhere,
         },
-        lambda each: {
-            "id": each.name,
-            "size": f"{each.size / 1e9:.1f} GB" if each.size else "-",
-            "context": f"{each.context_length} tokens" if each.context_length else "-",
-            "state": "cloud, not used" if each.elsewhere else "loaded" if each.name in loaded else "-",
-            "capabilities": ", ".join(each.capabilities),
-        },
+        "id size context state capabilities",
+        lambda each: (
+            each.name,
+            f"{each.size / 1e9:.1f} GB" if each.size else "-",
+            f"{each.context_length} tokens" if each.context_length else "-",
+            "cloud, not used" if each.elsewhere else "loaded" if each.name in loaded else "-",
+            ", ".join(each.capabilities),
+        ),
         "the server has no models; `agent models pull NAME` fetches one",
     )
 

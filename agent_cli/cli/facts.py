@@ -286,12 +286,11 @@ def history(app_: App, handle: FactHandle, limit: Limit = 50, as_json: AsJson = 
             "undone": each.undone,
             "at": each.at,
         },
-        lambda each: {
-            "day": fact.local_day(each.at),
-            "change": each.change + (" (undone)" * each.undone),
-            "actor": each.actor,
-            "was": f"“{each.was['statement']}”, {each.was['state']}" if each.was else "",
-        },
+        "day change actor was",
+        lambda each: (
+            *(fact.local_day(each.at), each.change + (" (undone)" * each.undone), each.actor),
+            f"“{each.was['statement']}”, {each.was['state']}" if each.was else "",
+        ),
         "",
     )
     if not as_json:
@@ -473,20 +472,25 @@ def _table(found: Sequence[Fact], as_json: bool, now: datetime, empty: str, *, m
     if found and display and not as_json:
         from agent_cli.repl import pages  # a pipe needs none of it
 
-        lines = map(row, found)
-        words = [f"{line['fact']}{f' ({mark})' if (mark := line['mark']) else ''}" for line in lines]
+        words = [f"{statement}{f' ({mark})' if mark else ''}" for _, _, mark, statement in map(row, found)]
         print(pages.facts_page(list(zip(found, words, strict=True)), display))
     else:
         output.listing(
-            found, as_json, lambda each: each.describe() | {"planned": each.is_planned(now)}, row, empty, "mark"
+            found,
+            as_json,
+            lambda each: each.describe() | {"planned": each.is_planned(now)},
+            "id day mark fact",
+            row,
+            empty,
+            "mark",
         )
 
 
-def _row(fact: Fact, now: datetime, marks: bool) -> dict[str, str]:
+def _row(fact: Fact, now: datetime, marks: bool) -> tuple[str, str, str, str]:
     """A fact as a line has it: with its state unless it is in force, where it is true and until when."""
     mark = "planned" if fact.is_planned(now) else "ended" if fact.is_over(now) else ""
     mark = fact.state if fact.state != ACCEPTED else mark
     until = f"until {fact.local_day(fact.valid_to)}" if fact.valid_to and fact.is_open(now) else ""
     notes = "; ".join(note for note in (_place(fact), until) if note)
     statement = f"{fact.statement}{f' ({notes})' if notes else ''}"
-    return {"id": fact.handle, "day": fact.day, "mark": mark if marks else "", "fact": statement}
+    return fact.handle, fact.day, mark if marks else "", statement

@@ -138,13 +138,14 @@ def list_jobs(app_: App, limit: Limit = 50, as_json: AsJson = False) -> None:
     """List jobs, those not done first."""
     now = app_.time()
 
-    def row(job: dict[str, Any]) -> dict[str, Any]:
+    def row(job: dict[str, Any]) -> list[Any]:
         later = job["state"] == "ready" and job["due_at"] > clock.utc(now)
         due = f"{clock.local(job['due_at'], clock.offset(now)):%Y-%m-%d %H:%M}"
         shown = {**job, "state": "later" if later else job["state"], "due_at": due}
-        return {name: shown[name] for name in ("id", "kind", "subject", "state", "attempts", "due_at", "error")}
+        return [shown[name] for name in columns.split()]
 
-    output.listing(jobs.listing(app_.db, limit), as_json, dict, row, "there are no jobs")
+    columns = "id kind subject state attempts due_at error"
+    output.listing(jobs.listing(app_.db, limit), as_json, dict, columns, row, "there are no jobs")
 
 
 @jobs_app.command("run")

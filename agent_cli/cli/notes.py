@@ -56,7 +56,9 @@ def list_(
 def tags(app_: App, as_json: AsJson = False) -> None:
     """List the tags of notes, #garden, and how many notes have each."""
     rows = [{"tag": f"#{name}", "notes": count} for name, count in notes.tags(app_.db, app_.scope.owner)]
-    output.listing(rows, as_json, dict, dict, "there are no tags; `agent notes add TEXT --tag NAME` adds one")
+    output.listing(
+        rows, as_json, dict, "tag notes", dict.values, "there are no tags; `agent notes add TEXT --tag NAME` adds one"
+    )
 
 
 @app.command()
@@ -114,10 +116,14 @@ def _note(app_: App, handle: str) -> notes.Note:
 
 
 def _list(found: list[notes.Note], as_json: bool, empty: str) -> None:
-    def row(note: notes.Note) -> dict[str, str]:
-        return {"id": note.handle, "day": f"{local(note.at, note.utc_offset):%Y-%m-%d}", "name": note.name}
-
-    output.listing(found, as_json, notes.Note.describe, row, empty)
+    output.listing(
+        found,
+        as_json,
+        notes.Note.describe,
+        "id day name",
+        lambda note: (note.handle, f"{local(note.at, note.utc_offset):%Y-%m-%d}", note.name),
+        empty,
+    )
 
 
 remind_app = group()

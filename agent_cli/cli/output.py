@@ -133,11 +133,12 @@ def listing(
     found: Iterable[T],
     as_json: bool,
     describe: Callable[[T], Any],
-    row: Callable[[T], dict[str, Any]],
+    columns: str,
+    row: Callable[[T], Iterable[Any]],
     empty: str,
     optional: str = "",
 ) -> None:
-    """Print what was found: a JSON array of what `describe` gives, or a table of what `row` gives by its columns.
+    """Print what was found: a JSON array of what `describe` gives, or a table of these columns of what `row` gives.
 
     The column `optional` is left out where it is empty in every row; `empty` is said at a terminal alone.
     """
@@ -147,8 +148,9 @@ def listing(
     elif not found:
         note_empty(empty)
     else:
-        rows = [row(each) for each in found]
-        table(rows, [name for name in rows[0] if name != optional or any(each[name] for each in rows)])
+        names = columns.split()
+        rows = [dict(zip(names, row(each), strict=True)) for each in found]
+        table(rows, [name for name in names if name != optional or any(each[name] for each in rows)])
 
 
 def table(rows: Iterable[dict[str, Any]], columns: Sequence[str]) -> None:

@@ -125,13 +125,8 @@ def list_(app_: App, as_json: AsJson = False, hidden: Hidden = False) -> None:
         found,
         as_json,
         Schedule.describe,
-        lambda each: {
-            "id": each.handle,
-            "cron": each.cron,
-            "next": _state(each, app_.time()),
-            "what": each.name,
-            "last": _last(each),
-        },
+        "id cron next what last",
+        lambda each: (each.handle, each.cron, _state(each, app_.time()), each.name, _last(each)),
         "there are no such schedules" if hidden else "there are no schedules; `agent schedule add` adds one",
     )
     if not (as_json or hidden):

@@ -271,25 +271,26 @@ def list_docs(
     """List what was added, with how many files and sections it has."""
     owner = app_.scope.owner
     if files or failed:
-        columns = ("path", "error") if failed else ("first", "sections", "path", "error")
+        columns = "path error" if failed else "first sections path error"
         output.listing(
             documents.files(app_.db, owner, failed=failed),
             as_json,
             dict,
-            lambda row: {name: short_path(row[name]) if name == "path" else row.get(name) for name in columns},
+            columns,
+            lambda row: [short_path(row[name]) if name == "path" else row.get(name) for name in columns.split()],
             "every file could be read" if failed else _NO_DOCS,
         )
     else:
-        output.listing(documents.listing(app_.db, owner), as_json, dict, _collection, _NO_DOCS)
+        output.listing(documents.listing(app_.db, owner), as_json, dict, "pattern details", _collection, _NO_DOCS)
 
 
-def _collection(row: dict[str, Any]) -> dict[str, str]:
+def _collection(row: dict[str, Any]) -> tuple[str, str]:
     parts = [f"{row['files']} files", f"{row['sections']} sections"]
     parts += [f"{row['failed']} not readable"] if row["failed"] else []
     parts += [f"{row['left_out']} taken out"] if row["left_out"] else []
     at = row["synced_at"]
     parts.append(f"looked at {datetime.fromisoformat(at).astimezone():%Y-%m-%d %H:%M}" if at else "not read yet")
-    return {"pattern": short_path(row["pattern"]), "details": ", ".join(parts)}
+    return short_path(row["pattern"]), ", ".join(parts)
 
 
 @docs_app.command()

@@ -93,13 +93,13 @@ def add(
 def list_(app_: App, as_json: AsJson = False) -> None:
     """List the callers."""
 
-    def row(caller: dict[str, Any]) -> dict[str, Any]:
+    def row(caller: dict[str, Any]) -> list[str]:
         seen = "never came" if not caller["seen_at"] else caller["seen_at"][:10]
-        shown = {name: caller[name] for name in ("name", "memory", "may")}
-        return shown | {"state": "revoked" if caller["revoked_at"] else seen}
+        return [*(caller[name] for name in ("name", "memory", "may")), "revoked" if caller["revoked_at"] else seen]
 
     rows = [each.describe() for each in callers.listing(app_.db)]
-    output.listing(rows, as_json, dict, row, "there are no callers; `agent serve callers add NAME` adds one")
+    empty = "there are no callers; `agent serve callers add NAME` adds one"
+    output.listing(rows, as_json, dict, "name memory may state", row, empty)
 
 
 @callers_app.command()

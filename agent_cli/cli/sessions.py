@@ -46,13 +46,8 @@ def list_(app_: App, limit: Limit = 20, as_json: AsJson = False, hidden: Hidden 
         rows,
         as_json,
         dict,
-        lambda row: {
-            "id": row["id"],
-            "day": row["day"],
-            "turns": f"{row['turns']} turn{' ' if row['turns'] == 1 else 's'}",
-            "model": row["model"],
-            "title": row["title"],
-        },
+        "id day turns model title",
+        lambda row: (row["id"], row["day"], counted(row["turns"], "turn ", "turns"), row["model"], row["title"]),
         "there are no such sessions" if hidden else "there are no sessions; `agent` begins one",
     )
 

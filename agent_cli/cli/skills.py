@@ -51,16 +51,17 @@ def list_(
         skills.listing(app_.db, app_.scope.owner, limit, states=states, hidden=hidden),
         as_json,
         skills.Skill.describe,
+        "id mark name what",
         _row,
         "there are no such skills" if limited else "there are no skills; `agent skills add NAME` adds one",
         "mark",
     )
 
 
-def _row(skill: skills.Skill) -> dict[str, str]:
+def _row(skill: skills.Skill) -> tuple[str, ...]:
     changes = f", changes {ids.handle('skill', skill.target_id)}" if skill.target_id else ""
     mark = "" if skill.state == ACCEPTED else f"{skill.state}{changes}"
-    return {"id": skill.handle, "mark": mark, "name": skill.name, "what": text.one_line(skill.description, 160)}
+    return skill.handle, mark, skill.name, text.one_line(skill.description, 160)
 
 
 @app.command()
@@ -116,15 +117,12 @@ def _versions(app_: App, skill: skills.Skill, as_json: bool) -> None:
         names = ("version", "change", "actor", "at", "text")
         output.put_json([dict(zip(names, change, strict=True)) for change in changes])
         return
+    columns = ("version", "until", "how")
     rows = [
-        {
-            "version": each.was["version"],
-            "until": f"until {skill.local_day(each.at)}",
-            "how": f"{each.change} by the {each.actor}",
-        }
+        (each.was["version"], f"until {skill.local_day(each.at)}", f"{each.change} by the {each.actor}")
         for each in former
     ]
-    output.table([*rows, {"version": skill.version, "until": "now"}], ("version", "until", "how"))
+    output.table([dict(zip(columns, row, strict=True)) for row in (*rows, (skill.version, "now", ""))], columns)
 
 
 @app.command()

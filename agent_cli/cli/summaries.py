@@ -46,13 +46,11 @@ def list_(
         summaries.newest(app_.db, app_.scope.owner, limit, unit),
         as_json,
         _described,
-        lambda each: {
-            "id": each.handle,
-            "of": _subject(each),
-            "day": _day(each),
-            "words": text.one_line(each.text, 70),
-            "marks": f"{'extracted ' if each.method == EXTRACT else ''}{'pinned' if each.pinned else ''}".strip(),
-        },
+        "id of day words marks",
+        lambda each: (
+            *(each.handle, _subject(each), _day(each), text.one_line(each.text, 70)),
+            f"{'extracted ' if each.method == EXTRACT else ''}{'pinned' if each.pinned else ''}".strip(),
+        ),
         "there are no such summaries" if unit else "there are no summaries; a session gets one when it is closed",
     )
 
@@ -243,7 +241,7 @@ def overview(
     elif not limits:
         output.say(_OFF)
     else:
-        output.listing(_levels(app_, limits, items), False, dict, _row, "")
+        output.listing(_levels(app_, limits, items), False, dict, "grain limit holds goes kept", _row, "")
         if any(each.kept_because == NOT_SUMMARISED for each in items):
             context.obj.note("not summarised: a summary or a job still has to read it; see `agent jobs list`")
         if dry_run:
@@ -337,15 +335,10 @@ def _levels(app_: App, limits: retention.Policy, items: Candidates) -> list[dict
     ]
 
 
-def _row(level: dict[str, Any]) -> dict[str, str]:
+def _row(level: dict[str, Any]) -> tuple[str, ...]:
     reasons = ", ".join(f"{count} {why}" for why, count in level["kept"].items())
-    return {
-        "grain": _LEVELS[level["grain"]][1],
-        "limit": level["limit"] or "kept",
-        "holds": f"{level['holds']} there",
-        "goes": f"{level['goes']} would go",
-        "kept": f"old but kept: {reasons}" if reasons else "",
-    }
+    amounts = (f"{level['holds']} there", f"{level['goes']} would go", f"old but kept: {reasons}" if reasons else "")
+    return (_LEVELS[level["grain"]][1], level["limit"] or "kept", *amounts)
 
 
 def _list(going: Candidates) -> None:
