@@ -59,7 +59,6 @@ class AskOptions:
     timeout: float | None = None
     dry_run: bool = False
     why: bool = False  # afterwards print what was recalled
-    render: bool = False  # styled even where the output is not a terminal
     offline_ok: bool = False  # an answer from memory alone counts as one
 
 
@@ -78,7 +77,6 @@ def ask(
     no_stream: bool = flag("--no-stream", "Print the answer when it is whole."),
     extract: bool = flag("-x, --extract", "Print the last block of code alone; none: exit 1."),
     why: bool = flag("--why", "Then print on standard error what memory added."),
-    render: bool = flag("--render", "Style Markdown even where the output is a pipe."),
     timeout: float | None = option("--timeout", "Seconds until it is given up (exit 7).", min=0.001, max=10_000_000),
     offline_ok: bool = flag("--offline-ok", "Exit 0 also when no server answers and memory alone does (else 3)."),
     dry_run: bool = flag("--dry-run", "Print the request, and send and keep nothing."),
@@ -86,8 +84,6 @@ def ask(
     """Ask one question. The options of `agent` itself work here too, as -c, -m and --incognito."""
     if invocation.latest and session:
         raise UsageError("-c and --session exclude each other: continue the last session here, or a named one")
-    if render and invocation.plain:
-        raise UsageError("--render and --plain exclude each other")
     invocation.resume = session or invocation.resume
     invocation.check()
     forms: dict[AnswerForm, bool] = {"json": as_json, "events": stream_json, "code": extract}
@@ -95,7 +91,7 @@ def ask(
     if len(chosen) > 1:
         raise UsageError("--json, --stream-json and -x exclude each other")
     form = chosen[0] if chosen else "whole" if no_stream else "stream"
-    answer(invocation, AskOptions(words or [], file or [], system, form, timeout, dry_run, why, render, offline_ok))
+    answer(invocation, AskOptions(words or [], file or [], system, form, timeout, dry_run, why, offline_ok))
 
 
 def answer(invocation: Invocation, asked: AskOptions) -> None:
@@ -300,10 +296,10 @@ def _print_turn(
                 output.put_json_line(_without_notices(each))
     else:
         writer: AnswerWriter = reply_lines.PlainWriter(sys.stdout)
-        if asked.form != "json" and (asked.render or sys.stdout.isatty()):
+        if asked.form != "json" and (invocation.color == "always" or sys.stdout.isatty()):
             from agent_cli.render import markdown  # not needed for a pipe
 
-            writer = markdown.answer_writer(sys.stdout, invocation.display(render=asked.render))
+            writer = markdown.answer_writer(sys.stdout, invocation.display())
         try:
             for event in turn:
                 transcript.take(event)

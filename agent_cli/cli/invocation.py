@@ -103,13 +103,11 @@ class Invocation:
 
         return settings_file.load(settings_file.default_file(), flags=self.flags)
 
-    def display(self, *, render: bool = False) -> "Display":
-        """How answers are drawn on standard output. `render`: Markdown in a pipe too."""
+    def display(self) -> "Display":
+        """How answers are drawn on standard output."""
         from agent_cli.render import styles  # only what shows an answer needs it
 
-        return styles.detect(
-            sys.stdout, os.environ, self.color, plain=self.plain, screen_reader=self.screen_reader, render=render
-        )
+        return styles.detect(sys.stdout, os.environ, self.color, plain=self.plain, screen_reader=self.screen_reader)
 
     def note(self, text: str) -> None:
         if not self.quiet:

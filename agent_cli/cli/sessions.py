@@ -1,4 +1,4 @@
-"""`agent sessions` and `agent import`: list, show, resume, close, export and import conversations.
+"""`agent sessions` and `agent import`: list, show, close, export and import conversations.
 
 Those of other programs are imported as transcripts: searched and recalled like any other, but no facts are learned.
 """
@@ -30,7 +30,7 @@ from agent_cli.repl import pages
 from agent_cli.store import events
 from agent_cli.text import clean, counted
 
-app = noun("List, show, resume, close, export and import conversations.")
+app = noun("List, show, close, export and import conversations.")
 
 SessionHandle = Annotated[str, Argument(metavar="SESSION", help="Its handle, as in s4, or words that stand in it.")]
 
@@ -65,14 +65,6 @@ def show(app_: App, handle: SessionHandle, as_json: AsJson = False) -> None:
     if summary:
         made = " (extracted, by no model yet)" if summary.method == "extract" else ""
         output.say(f"## Summary{made}\n\n{summary.text}")
-
-
-@app.command()
-def resume(invocation: Invocation, handle: SessionHandle) -> None:
-    """Continue a session at the prompt."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("resuming needs a terminal; `agent ask --session` continues one from a pipe")
-    invocation.converse(_session(invocation.app(), handle))
 
 
 @app.command()

@@ -54,7 +54,7 @@ GROUPS = {  # as /help has them
         "schedule": "Run prompts and skills by the clock.",
     },
     "Sessions": {
-        "sessions": "List, show, resume, close, export and import conversations.",
+        "sessions": "List, show, close, export and import conversations.",
         "import": "Import conversations from ChatGPT, Claude or llm.",
     },
     "Model": {"models": "List the models of the server, choose or fetch one."},

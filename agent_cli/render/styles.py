@@ -52,7 +52,7 @@ _DEFAULT_WIDTH = 80
 class Display:
     colour: bool = False
     weight: bool = False  # bold, dim and the like, where colours are not wanted
-    markdown: bool = False  # never without a terminal, unless --render asks for it
+    markdown: bool = False  # never without a terminal, unless --color always asks for it
     spinner: bool = False
     screen_reader: bool = False
     wrap: bool = False  # whether the program's own messages are wrapped between words
@@ -75,20 +75,19 @@ def detect(
     *,
     plain: bool = False,
     screen_reader: bool = False,
-    render: bool = False,
 ) -> Display:
-    """What to draw on the stream. A flag beats NO_COLOR, which beats FORCE_COLOR; `render`: Markdown in a pipe too."""
+    """What to draw on the stream. A flag beats NO_COLOR, which beats FORCE_COLOR."""
     terminal, dumb = stream.isatty(), environ.get("TERM") == "dumb"
     screen_reader = screen_reader or environ.get("ACCESSIBLE", "").lower() not in ("", "0", "false", "no")
     simple = plain or dumb or screen_reader
     wanted = color == "always"
     if color == "auto" and not environ.get("NO_COLOR"):
-        wanted = terminal or render or environ.get("FORCE_COLOR", "0") not in ("", "0")
+        wanted = terminal or environ.get("FORCE_COLOR", "0") not in ("", "0")
     colour = wanted and not simple
     return Display(
         colour=colour,
         weight=terminal and not simple,
-        markdown=render or (terminal and not simple) or (colour and color == "always"),
+        markdown=(terminal and not simple) or (colour and color == "always"),
         spinner=terminal and not simple,
         screen_reader=screen_reader,
         wrap=terminal and not screen_reader,

@@ -146,6 +146,12 @@ def test_where_no_whole_block_of_code_is_found_nothing_is_printed(program, serve
     assert program.rows(LOG) == [("user", "how?"), ("assistant", answer)]
 
 
+def test_with_colours_for_good_markdown_is_styled_in_a_pipe_too(program, server):
+    server.play(script.reply("It is **so**."), script.reply("It is **so**."))
+    assert program("ask", "is it?").out == "It is **so**.\n"
+    assert "\x1b[1mso\x1b[" in program("ask", "--color", "always", "is it?").out
+
+
 def test_without_memory_a_question_is_kept_and_told_nothing(knowing, server):
     assert knowing("ask", "--no-memory", "where is the router?").code == 0
     assert "Fritzbox" not in told(server)
@@ -189,7 +195,6 @@ UNMEANT = {
     "ask --incognito --session s1 hi": "an incognito run is kept nowhere",
     "ask --memory --no-memory hi": "--memory and --no-memory exclude each other",
     "ask --json -x hi": "--json, --stream-json and -x exclude each other",
-    "ask --render --plain hi": "--render and --plain exclude each other",
     "--incognito notes add x": "--incognito is for a conversation and for `agent ask`",
     "--no-memory notes list": "--no-memory is for a conversation and for `agent ask`",
     "ask -i hi": "-i goes on as a conversation, and the output is not a terminal",

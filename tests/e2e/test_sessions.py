@@ -163,11 +163,6 @@ def test_a_session_is_hidden_and_brought_back(program, talk):
     assert "the latest elsewhere is s1 “which tea?”" in program("ask", "-c", "hi").err
 
 
-def test_resuming_without_a_terminal_says_what_to_do(program, talk):
-    said = "agent: resuming needs a terminal; `agent ask --session` continues one from a pipe\n"
-    assert program("sessions", "resume", "s1") == Ran(2, "", said)
-
-
 def test_export_gives_markdown_json_and_lines(program, talk):
     assert program("sessions", "export").out == program("sessions", "export", "s1").out == SHOWN
     both = program("sessions", "export", "--all").out

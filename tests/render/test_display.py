@@ -38,8 +38,6 @@ def test_at_a_terminal(environ, flags, expected):
         ({}, {}, ""),
         ({"FORCE_COLOR": "1"}, {}, "colour"),
         ({}, {"color": "always"}, "colour markdown"),
-        ({}, {"render": True}, "colour markdown"),
-        ({"NO_COLOR": "1"}, {"render": True}, "markdown"),
         ({"ACCESSIBLE": "1"}, {}, "screen_reader"),
     ],
 )
