@@ -2,8 +2,9 @@
 the search index, facts and skills; the log keeps what was said.
 
 Existing detectors are made for source code and report lines, not positions. The shapes of keys are as their makers
-publish them (AWS, GitHub, GitLab, Slack, Stripe, npm, PyPI); python-stdnum checks card, account and insurance numbers,
-so that order numbers are not masked. No rule is tried without a label, a long word or a long number.
+publish them (AWS, GitHub, GitLab, Slack, Stripe, OpenAI, Google, npm, PyPI, Telegram and others); python-stdnum checks
+card, account and insurance numbers, so that order numbers are not masked. No rule is tried without a label, a long word
+or a long number.
 """
 
 import re
@@ -29,20 +30,17 @@ _KEY_PREFIXES = """
     ntn_ secret_ figd_ ATATT3 AGE-SECRET sbp_ hvs. :AA
 """
 _KEYS = r"""
-    (?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}                         # AWS
-  | (?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{30,255} | github_pat_\w{22,255}
+    (?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16} | (?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{30,255} | github_pat_\w{22,255}
   | (?:glpat|gldt|glrt|glcbt|glptt|glft|glagent|glsoat|gloas|GR1348941)-?[\w-]{20,255}
   | xox[abeoprs]-[A-Za-z0-9-]{10,255} | xapp-[A-Za-z0-9-]{20,255}
   | (?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,255} | whsec_[A-Za-z0-9+/=]{20,255}
-  | sk-(?:ant-|proj-|svcacct-|admin-|or-)?[\w-]{20,255}         # OpenAI, Anthropic, OpenRouter
-  | AIza[\w-]{35} | ya29\.[\w-]{20,512} | GOCSPX-[\w-]{20,64}    # Google
+  | sk-(?:ant-|proj-|svcacct-|admin-|or-)?[\w-]{20,255} | AIza[\w-]{35} | ya29\.[\w-]{20,512} | GOCSPX-[\w-]{20,64}
   | npm_[A-Za-z0-9]{36} | pypi-[\w-]{40,512} | rubygems_[a-f0-9]{48} | dckr_(?:pat|oat)_[\w-]{20,64}
   | hf_[A-Za-z0-9]{30,64} | gsk_[A-Za-z0-9]{40,64} | xai-[A-Za-z0-9]{40,128} | r8_[A-Za-z0-9]{37}
-  | pplx-[A-Za-z0-9]{40,64} | tvly-[\w-]{20,64}
-  | SG\.[\w-]{16,32}\.[\w-]{32,64} | shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32} | do[opr]_v1_[a-f0-9]{64}
-  | tskey-[\w-]{20,128} | lin_api_[A-Za-z0-9]{30,64} | (?:ntn|secret)_[A-Za-z0-9]{40,64} | figd_[\w-]{30,64}
-  | ATATT3[\w=-]{50,512} | AGE-SECRET-KEY-1[A-Z0-9]{58} | sbp_[a-f0-9]{40} | hvs\.[\w-]{20,255}
-  | \d{8,10}:AA[\w-]{33}                                        # Telegram
+  | pplx-[A-Za-z0-9]{40,64} | tvly-[\w-]{20,64} | SG\.[\w-]{16,32}\.[\w-]{32,64} | shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}
+  | do[opr]_v1_[a-f0-9]{64} | tskey-[\w-]{20,128} | lin_api_[A-Za-z0-9]{30,64} | (?:ntn|secret)_[A-Za-z0-9]{40,64}
+  | figd_[\w-]{30,64} | ATATT3[\w=-]{50,512} | AGE-SECRET-KEY-1[A-Z0-9]{58} | sbp_[a-f0-9]{40} | hvs\.[\w-]{20,255}
+  | \d{8,10}:AA[\w-]{33}
 """
 _ORDINARY = languages.words("NO_PASSWORD")  # what may follow "the password is" without being a password
 _PARTICIPLE = Pattern(languages.alternatives("NO_PASSWORD_ENDING"))

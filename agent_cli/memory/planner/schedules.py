@@ -29,7 +29,6 @@ Target = Literal["note", "file", "command"]
 
 LEASE = timedelta(minutes=30)  # longer than any run may take: an older claim has been abandoned
 _ATTEMPTS = 5
-_BEGUN = "schedule begun"
 _LAST_LOOK = "schedules looked at"
 _OF_ERASED = "files of erased schedules"
 _DATE = re.compile(r"%[-0^#]?[A-Za-z]")  # in the name of a file
@@ -198,9 +197,8 @@ def change(
 ) -> Schedule:
     """Hide or pause it, or bring it back: missed runs are not made up then, because it was stopped on purpose."""
     now, column = time(), "hidden_at" if to in ("hidden", "restored") else "paused_at"
-    columns = (
-        {column: clock.utc(now)} if to in ("hidden", "paused") else {column: None, "next_at": _next(schedule, now)}
-    )
+    stopped = to in ("hidden", "paused")
+    columns = {column: clock.utc(now)} if stopped else {column: None, "next_at": _next(schedule, now)}
     rows.change(db, "schedule", schedule.id, time, to, **columns)
     return get(db, schedule.id, schedule.owner)
 
@@ -221,7 +219,10 @@ def claim(db: Database, owner: str, now: datetime, only: int | None = None) -> S
             if found.running and (found.running_since or "") > clock.utc(now - LEASE):
                 continue
             record = partial(rows.change, db, "schedule", found.id, lambda: now, actor="program")
-            if only is None and found.holder and _keeps_dying(db, found):
+            last = db.rows(
+                "select kind from event where subject = ? order by id desc limit ?", (found.handle, _ATTEMPTS)
+            )
+            if only is None and found.holder and last == [("schedule begun",)] * _ATTEMPTS:  # none of them ended
                 why = f"the process that ran it ended unexpectedly, {_ATTEMPTS} times"
                 record("failed", running_since=None, holder=None, error=why, next_at=_next(found, now))
                 continue
@@ -230,19 +231,12 @@ def claim(db: Database, owner: str, now: datetime, only: int | None = None) -> S
     return None
 
 
-def _keeps_dying(db: Database, schedule: Schedule) -> bool:
-    """Whether the last runs all began and none ended, as when a run crashes its process."""
-    last = db.rows("select kind from event where subject = ? order by id desc limit ?", (schedule.handle, _ATTEMPTS))
-    return [kind for (kind,) in last] == [_BEGUN] * _ATTEMPTS
-
-
 def finish(db: Database, run: Schedule, time: clock.Clock, *, session: int | None, error: str = "") -> None:
     """Record how a claimed run ended, and when it is due next. Raises Lost. Runs in the caller's transaction."""
     result = {"last_session": session, "error": text.one_line(error, 1000), "next_at": _next(run, time())}
     if not _release(db, run, result):
         raise LostRun
-    kind = "schedule failed" if error else "schedule run"
-    events.append(db, time, kind, run.handle, actor="program", session=session)
+    events.append(db, time, f"schedule {'failed' if error else 'run'}", run.handle, actor="program", session=session)
 
 
 def unclaim(db: Database, run: Schedule, time: clock.Clock) -> None:
