@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache, lru_cache
 from itertools import accumulate, chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from agent_cli import clock, kinds
 from agent_cli.memory.language import keywords, statements, terms
@@ -189,18 +189,15 @@ class Known(NamedTuple):
     times: Filter | None = None  # the time that the question names
 
 
-NOTHING_KNOWN = Known()
-
-
 def fetch(
-    request: Request, places: Mapping[int, Around], question: Question, known: Known = NOTHING_KNOWN
+    request: Request, places: Mapping[int, Around], question: Question, known: Known | None = None
 ) -> dict[int, CandidateRow]:
     """The candidates, with the words of the question in and around each.
 
     `places`: what stands around each; all are allowed and current, as `outlines` tells. What says no more than the
     question is left out where that is in the log, around others too.
     """
-    db, now = request.db, request.now
+    db, now, known = request.db, request.now, known or Known()
     between_people = is_between_people(db)  # else only what stands before one tells what it is about: see _contexts
     around_them = (around if between_people else around[1:2] for around in places.values())
     contexts = set(chain.from_iterable(around_them)) - places.keys() - {0}
@@ -213,7 +210,6 @@ def fetch(
     around = [_contexts(said, row, places[row[0]]) for row in passages]
     texts = {text for row in passages for text in (row[1], *row[8:11]) if text is not None}
     counts = count_words(db, texts.union(*around), question)
-    dated = _dated(request, passages, question)
     moment, nothing, cosine = now.timestamp(), frozenset[str](), known.cosines.get
     made: dict[int, CandidateRow] = {}
     for passage, (before_that, before, after) in zip(passages, around, strict=True):
@@ -230,9 +226,7 @@ def fetch(
             *(id, session, length, (moment - at) / 86400, words, author, *near, *beside),
             *(frequencies(*near, *beside), *of_row, *cosines, timely, known.named.get(id, 0.0)),
         )
-        if id in dated:
-            made[id] = made[id]._replace(**dated[id])
-    return made
+    return made | {row.id: row for row in _dated(request, made.values(), question)}
 
 
 def outlines(request: Request, ids: Iterable[int]) -> list[Row]:
@@ -275,14 +269,14 @@ def with_context(db: Database, rows: Sequence[CandidateRow], question: Question)
     around: dict[int, set[str]] = {id: set() for id in between}
     for id, text in found:
         around[id].update(counts[text])
-
-    def with_words(row: CandidateRow) -> CandidateRow:
+    made = list[CandidateRow]()
+    for row in rows:
         if row.id in around:
-            return row._replace(around=frozenset(around[row.id]))
-        held = tuple(frozenset(counts[part]) for part in single.get(row.id, ()))
-        return row._replace(statements=held) if held else row
-
-    return [with_words(row) for row in rows]
+            row = row._replace(around=frozenset(around[row.id]))
+        elif row.id in single:
+            row = row._replace(statements=tuple(frozenset(counts[part]) for part in single[row.id]))
+        made.append(row)
+    return made
 
 
 def exchanges(db: Database, rows: Iterable[CandidateRow], question: Question) -> dict[int, CandidateRow]:
@@ -340,15 +334,10 @@ def _all_words(text: str) -> list[str]:
 
 def visible(db: Database, letter: str, rows: Sequence[int]) -> set[int]:
     """Those notes or messages, by the letter of their kind, that are found."""
-    kind = kinds.BY_LETTER[letter]
-    current = source_of(kind.name).current or "true"
-    found = db.rows(
-        f"""select p.row from json_each(?) c cross join passage p on p.kind = ? and p.row = c.value
-            where not exists (select 1 from session where id = p.session_id and hidden_at is not null)
-              and (select {current} from {kind.table} where id = p.row)""",
-        (rows, letter),
-    )
-    return {row for (row,) in found}
+    sql = f"""select p.row from json_each(:rows) c cross join passage p on p.kind = :letter and p.row = c.value
+        where {_shown()}"""
+    values = {"rows": rows, "letter": letter, "now": "", "current_session": None}
+    return {row for (row,) in db.rows(sql, values)}
 
 
 def ended_messages(
@@ -361,30 +350,23 @@ def ended_messages(
     return {id: (until, bool(partly), values) for id, until, partly, values in ended}
 
 
-def _dated(request: Request, passages: Sequence[Row], question: Question) -> dict[int, dict[str, Any]]:
-    """By passage what is known of messages whose facts are no longer true, and of facts that begin or end in the
-    future. Of a present and a planned value the one that is not asked for is outdated.
-
-    `passages`: as in _PASSAGES.
-    """
-    db, now = request.db, request.now
-    by_kind = {letter: {row[0]: row[12] for row in passages if row[11] == letter} for letter in "mf"}
-    ended = ended_messages(db, list(by_kind["m"].values()), request.allowed.owner, now)
-    values = {"rows": list(by_kind["f"].values()), "now": clock.utc(now)}
-    dated = {id: dates for id, *dates in db.rows(_DATED, values)} if values["rows"] else {}
-    found = dict[int, dict[str, Any]]()
-    for id, row in by_kind["m"].items() if ended else ():
-        if row in ended:
-            until, partly, objects = ended[row]
+def _dated(request: Request, rows: Collection[CandidateRow], question: Question) -> Iterator[CandidateRow]:
+    """Those of these rows whose facts are no longer true, or begin or end in the future, with these dates. Of a present
+    and a planned value the one that is not asked for is outdated."""
+    db, now, facts = request.db, request.now, [row.row for row in rows if row.kind == "f"]
+    ended = ended_messages(db, [row.row for row in rows if row.kind == "m"], request.allowed.owner, now)
+    values = {"rows": facts, "now": clock.utc(now)}
+    dates = {id: found for id, *found in db.rows(_DATED, values)} if facts else {}
+    for row in rows if ended or dates else ():
+        if row.kind == "m" and row.row in ended:
+            until, partly, objects = ended[row.row]
             outdated = not partly and not (question.of_the_past and question.names(db, objects))
-            found[id] = {"ended": timestamp(until), "partly": partly, "outdated": outdated}
-    for id, row in by_kind["f"].items() if dated else ():
-        if row in dated:
-            begins, ends, value, has_other = dated[row]
+            yield row._replace(ended=timestamp(until), partly=partly, outdated=outdated)
+        elif row.kind == "f" and row.row in dates:
+            begins, ends, value, has_other = dates[row.row]
             outdated = has_other and question.of_the_future != (begins is not None) and not question.names(db, value)
             begins, ends = (timestamp(date) if date else None for date in (begins, ends))
-            found[id] = {"begins": begins, "ends": ends, "outdated": bool(outdated)}
-    return found
+            yield row._replace(begins=begins, ends=ends, outdated=bool(outdated))
 
 
 def timestamp(date: str) -> float:
