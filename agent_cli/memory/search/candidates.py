@@ -155,6 +155,11 @@ class Question:
         """Whether the person asks about themselves, and not what the assistant said."""
         return statements.is_in_first_person(self.text) and not self.about_replies
 
+    @property
+    def is_contextual(self) -> bool:
+        """Whether it is compared by a model that reads a text as a whole."""
+        return self.vector_set is not None and self.vector_set.unit is not None
+
     @cached_property
     def weights(self) -> dict[str, float]:
         return {word: max((self.idfs[stem] for stem in stems), default=0.0) for word, stems in self.asked.items()}

@@ -103,14 +103,6 @@ class Scored(NamedTuple):
     signs: Mapping[str, float] = _NONE  # what these follow from
 
 
-def feature_weights(question: Question) -> Mapping[str, float]:
-    return CONTEXTUAL if _is_contextual(question) else WEIGHTS
-
-
-def _is_contextual(question: Question) -> bool:
-    return question.vector_set is not None and question.vector_set.unit is not None
-
-
 def _is_asked_for(question: Question, row: CandidateRow) -> bool:
     """Whether it is a reply, and these are asked for."""
     return question.asks_for_replies and row.role == "assistant"
@@ -178,7 +170,7 @@ def score_closely(question: Question, ordered: Sequence[Scored], embedder: Query
 def _weighted(
     question: Question, row: CandidateRow, features: Mapping[str, float], cosines: Mapping[str, float] = _NONE
 ) -> Scored:
-    weights = feature_weights(question)
+    weights = CONTEXTUAL if question.is_contextual else WEIGHTS
     legs = {name: weights[name] * value for name, value in features.items() if value}
     if row.named:
         legs["entity"] = ENTITY * row.named
@@ -208,6 +200,7 @@ def _features(question: Question, rows: Sequence[CandidateRow]) -> list[dict[str
     """The features of each row that its counts are enough for, mostly between 0 and 1."""
     words = [bm25(row, question.idfs, question.average) for row in rows]
     best_words = max(words, default=0.0) or 1.0
+    total = sum(question.idfs.values()) or 1.0
     best_session = max(question.sessions.values(), default=0.0) or 1.0
     exchanges = _exchanges(rows) if question.asks_for_replies else {}
     above, made = question.vector_set.closeness if question.vector_set else lambda cosine: 0.0, []
@@ -215,6 +208,8 @@ def _features(question: Question, rows: Sequence[CandidateRow]) -> list[dict[str
         asked, in_talk = _is_asked_for(question, row), row.kind == "m" and not row.with_assistant
         follows = in_talk or row.role != "user"  # what a person asks the assistant next is another matter
         before, after = row.cosines_around
+        # The words of the question in the facts taken from the row; each counts more when said more often.
+        in_facts = [question.idfs[stem] * 1.6 * count / (count + 0.6) for stem, count in row.facts.items()]
         made.append(
             {
                 "words": 0.0 if row.exchange else word_score / best_words,
@@ -226,7 +221,7 @@ def _features(question: Question, rows: Sequence[CandidateRow]) -> list[dict[str
                 "meaning after": above(after),
                 **of_speaker(question, row.author, row.role),
                 "time": float(row.timely),
-                "facts": _in_facts(question, row),
+                "facts": sum(in_facts) / total if in_facts else 0.0,
                 **_word_features(question, row, _NONE),
             }
         )
@@ -278,18 +273,10 @@ def brevity(length: int) -> float:
     return 1 / (0.5 + 0.5 * math.sqrt(max(length / _SHORT, 1)))
 
 
-def _in_facts(question: Question, row: CandidateRow) -> float:
-    """The share of the question's words in the facts taken from the row; each counts more when said more often."""
-    if not row.facts:
-        return 0.0
-    found = sum(question.idfs[stem] * 1.6 * count / (count + 0.6) for stem, count in row.facts.items())
-    return found / (sum(question.idfs.values()) or 1.0)
-
-
 def rate(question: Question, scored: Sequence[Scored]) -> list[Scored]:
     """The same passages, in order, with how certain each of the best is, and each fact, note and file."""
     words = _asked_for(question)
-    weights = CONTEXTUAL_VERDICT if _is_contextual(question) else VERDICT
+    weights = CONTEXTUAL_VERDICT if question.is_contextual else VERDICT
     rated = []
     for number, each in enumerate(scored):
         if number < CLOSELY or each.row.kind in KEPT:

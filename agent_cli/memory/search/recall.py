@@ -522,7 +522,7 @@ def _least_promising(
     Notes, facts and other kinds are always read, and messages that were found by a name or by letters.
     """
     question, among = search.question, search.question.vector_set
-    weights = ranking.feature_weights(question) if search.nearest else ranking.WEIGHTS
+    weights = ranking.CONTEXTUAL if search.nearest and question.is_contextual else ranking.WEIGHTS
     if question.asks_for_replies:  # what decides is the whole of a question and its answer
         return []
     held, best = dict(search.hits), search.hits[0][1] if search.hits else 1.0
