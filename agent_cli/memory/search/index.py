@@ -195,11 +195,8 @@ def refresh(db: Database) -> int:
     """Index some stale rows in one transaction, of a long text the first portion; returns how many were read."""
 
     def step() -> int:
-        version = db.change_counter()
-        batch = read_stale(db, _BATCH, _PORTION)  # cut, without secrets, before others cannot write
         with db.write():
-            if db.change_counter() != version:
-                batch = read_stale(db, _BATCH, _PORTION)
+            batch = read_stale(db, _BATCH, _PORTION)
             _replace(db, batch)
         return len(batch)
 

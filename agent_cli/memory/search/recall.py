@@ -120,15 +120,10 @@ def find(
     `least`: how relevant a passage must be, as a share of the relevance of the best.
     """
     query = text.without_surrogates(query[:_MAX_QUERY])
-    while True:
-        vector_set = vectors.current(db)
-        vector = embedder.embed_query(query) if embedder and vector_set else None
-        damaged = meta.damaged_indexes(db)
-        request = Request(db, query, allowed, now, embedder, vector, vector_set, logged, damaged)
-        found = _find(request, limit, least)
-        if vectors.current(db) == vector_set:
-            return found
-        # The vectors of another embedder were swapped in meanwhile: search again.
+    vector_set = vectors.current(db)
+    vector = embedder.embed_query(query) if embedder and vector_set else None
+    damaged = meta.damaged_indexes(db)
+    return _find(Request(db, query, allowed, now, embedder, vector, vector_set, logged, damaged), limit, least)
 
 
 def mentions(db: Database, query: str, allowed: Filter, now: datetime, limit: int) -> tuple[Hit, ...]:
@@ -168,11 +163,8 @@ def all_with_words(db: Database, query: str, allowed: Filter) -> set[tuple[str, 
     name = word_tables.table(db, "words")
     phrases = [f"own : {candidates.quoted(word)}" for word in words]
     phrases += [candidates.gram_phrase(run) for run in runs if len(run) > 1]
-    by_phrase, by_character = (
-        f"{name} t cross join passage p on p.id = t.rowid",
-        "passage_text t join passage p using (id)",
-    )
-    wanted = [(by_phrase, f"{name} match :value", phrase) for phrase in phrases]
+    wanted = [(f"{name} t cross join passage p on p.id = t.rowid", f"{name} match :value", each) for each in phrases]
+    by_character = "passage_text t join passage p using (id)"
     wanted += [(by_character, "instr(t.own, :value)", run) for run in runs if len(run) == 1]  # the index has pairs
     found: list[set[tuple[str, int]]] = []
     for table, holds, value in wanted:

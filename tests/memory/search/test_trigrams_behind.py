@@ -114,7 +114,7 @@ def test_very_many_that_are_erased_meanwhile_are_in_no_index(imported):
 
 
 def test_trigrams_that_are_still_to_be_made_are_no_damage(imported):
-    assert index.check(imported, NOON) == []
+    assert index.check(imported) == []
 
 
 @pytest.mark.parametrize("how", [word_tables.rewrite, lambda db: word_tables.repair(db, "trigrams"), index.rebuild])
