@@ -65,22 +65,6 @@ def test_a_nested_write_is_a_savepoint_of_the_outer(file):
     assert words(file) == ["kept", "kept too"]
 
 
-def test_two_threads_write_into_one_file(file):
-    def write(name):
-        mine = file.another_connection()
-        for number in range(50):
-            with mine.write():
-                mine.execute("insert into word values (?)", (f"{name}{number}",))
-        mine.close()
-
-    threads = [threading.Thread(target=write, args=(name,)) for name in "ab"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(words(file)) == sorted(f"{name}{number}" for name in "ab" for number in range(50))
-
-
 HOLD = """
 import sys
 from agent_cli.store.db import Database

@@ -1,6 +1,6 @@
 import os
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing
 
 import pytest
 
@@ -132,10 +132,3 @@ def test_an_event_is_never_changed_or_replaced_by_whatever_program(tmp_path):
             program.execute(sql, values)
     assert [event["actor"] for event in events.listing(database, 9)] == ["model"]
     database.close()
-
-
-def test_an_event_goes_with_the_write_it_tells_of(db):
-    with suppress(ZeroDivisionError), db.write():
-        events.append(db, noon, "note written", "n4", actor="model", content="words")
-        raise ZeroDivisionError
-    assert events.listing(db, 100)[::-1] == []

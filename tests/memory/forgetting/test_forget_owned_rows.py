@@ -9,7 +9,7 @@ from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.documents import documents
 from agent_cli.memory.forgetting import erasure_receipt, forget, selection
 from agent_cli.memory.planner import notes, schedules, tasks
-from agent_cli.memory.search import recall_log, word_tables
+from agent_cli.memory.search import recall_log
 from agent_cli.memory.search.recall import Hit
 from agent_cli.messages import Part, ToolCall, ToolResult
 from agent_cli.store import ids
@@ -265,17 +265,6 @@ def test_the_name_of_your_home_says_nothing_of_the_files_in_it(db, tmp_path, mon
         (home / name).write_text(f"Of {name[0]} there is a lot.\n")
     add(db, home)
     assert about(db, "anna").counts == {"sections of files": 1, "documents": 1}
-
-
-def test_of_very_many_sections_no_trace_is_left(file, folder):
-    for n in range(30):
-        (folder / f"{n}.md").write_text(f"# One\n\nQuokka{n} sleeps.\n\n# Two\n\nBeans in May.\n")
-    add(file, folder)
-    assert erasure_receipt.erase(file, about(file, "quokka"), noon).clean
-    assert traces(file.path, "quokka") == 0
-    assert len(texts(file)) == 30
-    for name in (word_tables.table(file, index) for index in ("words", "trigrams")):
-        file.execute(f"insert into {name} ({name}, rank) values ('integrity-check', 1)")
 
 
 def test_the_receipts_kept_for_a_repeated_answer_are_forgotten_with_what_they_tell(file):

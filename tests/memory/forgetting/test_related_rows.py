@@ -78,29 +78,6 @@ def test_messages_that_share_its_rare_words_are_shown_with_how_many(file):
     assert file.rows("select text from message") == [("Who sleeps well?",), ("Cats.",)]
 
 
-def test_what_is_left_is_counted_by_the_receipt(file):
-    ask_about_graz(file)
-    note(file, "the dentist in Graz is good")
-    plan = planned(file, "f1")
-    receipt = erasure_receipt.erase(file, forget.with_related(file, plan, ["m2"]), noon)
-    assert not receipt.clean
-    assert receipt.sentence() == "Searched the file for 2 phrases: 1 left (n1)"
-    assert receipt.remedies() == ["the same words stand in n1: `agent forget n1`"]
-
-
-def test_all_that_says_the_same_goes_and_a_search_finds_nothing(file):
-    ask_about_graz(file)
-    note(file, "the Grazer dentist is good")
-    plan = planned(file, "f1")
-    receipt = erasure_receipt.erase(
-        file, forget.with_related(file, plan, forget.choose_related(plan.related, "all")), noon
-    )
-    assert receipt.clean, receipt
-    assert traces(file.path, "Graz") == 0
-    left = ["Where is my home?", "Are you sure?", "What can I cook today?", "Soup."]
-    assert file.rows("select text from message") == [(words,) for words in left]
-
-
 def test_everyday_words_are_looked_for_only_together(file):
     note(file, "I work at home")
     note(file, "I am at home")

@@ -91,10 +91,8 @@ KINDS = {
     "execution_output": ({"text": "2"}, "2"),
     "tether_quote": ({"url": "https://a.b", "title": "A", "text": "Words"}, "Words"),
     "tether_browsing_display": ({"result": "Found"}, "Found"),
-    "system_error": ({"text": "no"}, "no"),
     "user_editable_context": ({"user_profile": "I am tall"}, None),
     "thoughts": ({"thoughts": [{"content": "hm"}]}, None),
-    "reasoning_recap": ({"content": "Thought for 6s"}, None),
     "text": ({"parts": [""]}, None),
     "something new": ({"parts": ["Words of it"]}, "Words of it"),
 }
