@@ -36,6 +36,8 @@ def test_of_many_details_only_whole_ones_are_carried_over(context):
 
 def test_a_question_that_got_no_answer_or_whose_tools_ran_when_the_program_was_killed_is_marked(context):
     asked(context, "First?")
+    replied(context, "m1 (02 Jan 2026) something", model="offline")
+    assert carried(context).messages == ("person: First?",)
     replied(context, "One.")
     asked(context, "Second?")
     assert carried(context).messages == ("person: First?", "you: One.", "person: Second? [got no answer]")
@@ -52,12 +54,6 @@ def test_an_answer_that_the_program_did_not_live_to_finish_is_marked(context):
     closing.close(context.db, context.session, noon)
     log.repair(context.db, context.session, HERE, NOON)
     assert carried(context).messages == ("person: First?", "you: It is [cut off here]")
-
-
-def test_a_question_that_memory_answered_got_an_answer(context):
-    asked(context, "First?")
-    replied(context, "m1 (02 Jan 2026) something", model="offline")
-    assert carried(context).messages == ("person: First?",)
 
 
 def test_what_is_kept_is_read_as_it_was_put_together(context):

@@ -34,12 +34,9 @@ def test_a_tools_result_goes_back_to_the_model(context):
     ]
 
 
-def test_a_citation_of_what_the_model_was_not_shown_reaches_neither_screen_nor_log(context):
+def test_a_citation_of_what_the_model_was_not_shown_and_the_programs_marks_reach_neither_screen_nor_log(context):
     events = run(chunks([Text("Of f7 [f"), Text("12] I know [f7]."), Done()]), context, "What do you know of f7?")
     assert text_of(events) == logged(context)[-1][1] == "Of f7 I know [f7]."
-
-
-def test_the_programs_marks_reach_neither_screen_nor_log(context):
     events = run(chunks([Text("⟦ Today is Mon"), Text("day. ⟧ It is."), Done()]), context)
     assert text_of(events) == logged(context)[-1][1] == " Today is Monday.  It is."
 
@@ -175,6 +172,8 @@ def test_an_empty_answer_is_asked_for_once_more_without_thinking(context):
     asked = assistant.model.requests[1][-1].content
     assert (asked[:5], asked[-54:]) == ("hello", "⟦ Your answer was empty. Answer the person in words. ⟧")
     assert logged(context) == [("user", "hello", "stop"), ("assistant", "", "length"), ("assistant", "Yes.", "stop")]
+    endless = run(chunks([Thinking("So it is. ")] * 500, [Text("Yes."), Done()]), context)
+    assert (endless[-3], text_of(endless)) == (events[2], "Yes.")
 
 
 def test_an_answer_that_stays_empty_is_the_models_failure(context):
@@ -184,13 +183,9 @@ def test_an_answer_that_stays_empty_is_the_models_failure(context):
         run(agent(" ", "\n"), context)
 
 
-def test_a_note_of_the_model_is_told(context):
-    events = run(chunks([Notice("tools were left out"), Text("Yes."), Done()]), context)
-    assert events[1] == Noticed("tools were left out")
-
-
-def test_tokens_and_their_price_are_in_the_log(context):
-    run(chunks([Text("Yes."), Done(model="m", tokens_in=1000, tokens_out=10)], prices={"m": (2.0, 6.0)}), context)
+def test_a_note_of_the_model_is_told_and_tokens_and_their_price_are_in_the_log(context):
+    said = [Notice("tools were left out"), Text("Yes."), Done(model="m", tokens_in=1000, tokens_out=10)]
+    assert run(chunks(said, prices={"m": (2.0, 6.0)}), context)[1] == Noticed("tools were left out")
     usage = log.history(context.db, context.session)[-1].usage
     assert (usage.model, usage.tokens_in, usage.tokens_out, usage.cost) == ("m", 1000, 10, pytest.approx(0.00206))
 
@@ -211,9 +206,3 @@ def test_an_answer_that_reaches_its_limit_is_marked_for_the_person_and_the_model
     assistant = chunks([Text("Three."), Done()])
     run(assistant, context, "Go on.")
     assert assistant.model.requests[0][2].content == "One, two, ⟦ cut off here: length ⟧"
-
-
-def test_endless_thinking_counts_as_an_empty_answer_and_is_asked_again_without(context):
-    events = run(chunks([Thinking("So it is. ")] * 500, [Text("Yes."), Done()]), context)
-    assert Noticed("the model answered nothing; asked again without thinking") in events
-    assert text_of(events) == "Yes."

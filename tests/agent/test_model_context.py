@@ -56,13 +56,6 @@ def test_roles_alternate_after_an_answer_that_never_came(context):
     ]
 
 
-def test_an_answer_that_was_cut_is_marked(context):
-    asked(context, "First?")
-    replied(context, "It is", "interrupted")
-    asked(context, "Second?")
-    assert request(context)[2] == ("assistant", "It is ⟦ cut off here: interrupted ⟧")
-
-
 def test_a_conversation_from_elsewhere_that_begins_with_the_assistant_begins_with_the_person(context):
     replied(context, "How can I help?")
     asked(context, "Hello?")  # it stands last, with the day it is asked
