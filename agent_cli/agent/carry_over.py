@@ -8,7 +8,7 @@ bytes. A request shows as much of it as fits a share of the model's context: the
 then the oldest summaries. Each item is one line.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import accumulate
@@ -67,13 +67,9 @@ def compose(
 ) -> tuple[Opening, Session | None]:
     """The whole opening for a session, and the previous session, if any: the latest of substance, else the latest.
     `everywhere`: what was said in other folders is carried over too."""
-    place = carried_place(scope, everywhere=everywhere)
-    besides = (current_session,) if current_session else ()
-    summary_lines = earlier_times(db, Reach(scope.owner, place, besides, scope.place), now)
-    latest = [
-        sessions.latest_carried(db, scope.owner, where, _PREVIOUS_READ, current_session)
-        for where in dict.fromkeys((scope.place, place))
-    ]
+    places = dict.fromkeys((scope.place, carried_place(scope, everywhere=everywhere)))
+    summary_lines = earlier_times(db, scope, now, current_session, everywhere=everywhere)
+    latest = [sessions.latest_carried(db, scope.owner, place, _PREVIOUS_READ, current_session) for place in places]
     with_substance = (each for found in latest for each in found if _is_of_substance(db, each.id))
     previous = next(with_substance, None) or next(iter(latest[-1]), None)
     if previous is None:
@@ -134,60 +130,54 @@ def drop_oldest(opening: Opening) -> Opening:
     return replace(opening, summaries=opening.summaries[1:])
 
 
-@frozen
-class Reach:
-    """What may be carried over. `place`: None for that of all folders."""
-
-    owner: str
-    place: str | None
-    besides: tuple[int, ...] = ()  # the session that begins
-    folder: str | None = None  # the present folder, whose conversations come first
-
-
-def earlier_times(db: Database, reach: Reach, now: datetime) -> tuple[str, ...]:
+def earlier_times(
+    db: Database, scope: Scope, now: datetime, current_session: int | None = None, *, everywhere: bool = False
+) -> tuple[str, ...]:
     """The lines that tell of earlier times, the most recent last: the latest conversations of substance, those of the
     present folder first, and the periods before them."""
+    owner, place = scope.owner, carried_place(scope, everywhere=everywhere)
+    besides = [current_session] if current_session else []
     latest: list[Summary] = []
-    for place in dict.fromkeys((reach.folder or reach.place, reach.place)):
+    for where in dict.fromkeys((scope.place, place)):
         known = {each.session for each in latest}
-        recent = summaries.recent(db, reach.owner, place, _READ, reach.besides)
+        recent = summaries.recent(db, owner, where, _READ, besides)
         others = [each for each in reversed(recent) if each.session not in known]
         latest += [each for each in others if _is_of_substance(db, each.session or 0)][: _WHOLE - len(latest)]
-    carried = frozenset(each.session for each in latest if each.session)
+    besides += [each.session for each in latest if each.session]
     of_periods: list[str] = []
     for unit in ("week", "month", "quarter", "year"):
-        if period := _latest_period(db, reach, unit, periods.containing(now.date(), unit), carried):
-            lines = [each for each in _tell(db, reach, period, carried) if each not in of_periods]
+        if period := _latest_period(db, owner, place, periods.containing(now.date(), unit), besides):
+            lines = [each for each in _tell(db, owner, place, period, besides) if each not in of_periods]
             ends = accumulate(map(len, lines))
             of_periods += lines[: max(1, sum(end <= _BRIEF for end in ends))]
     return tuple(reversed([*map(_line, latest), *of_periods]))
 
 
-def _latest_period(db: Database, reach: Reach, unit: str, present: Period, carried: frozenset[int]) -> Period | None:
-    """The latest period of this unit, this week or before the present one, with a conversation that is not carried over
-    by itself. Its summary may have outlived those of its conversations."""
-    end = present.end if unit == "week" else present.first
+def _latest_period(
+    db: Database, owner: str, place: str | None, present: Period, besides: Sequence[int]
+) -> Period | None:
+    """The latest period, this week or before the present one, with a conversation that is not carried over by itself.
+    Its summary may have outlived those of its conversations."""
+    end = present.end if present.unit == "week" else present.first
     for summarised in (False, True):
-        besides = [*carried, *reach.besides]
-        last = sessions.last_day_before(db, reach.owner, reach.place, end, besides, summarised=summarised)
-        period = periods.containing(last, unit) if last else None
-        if period and (summarised or summaries.of_period(db, reach.owner, period.key)):
+        last = sessions.last_day_before(db, owner, place, end, besides, summarised=summarised)
+        period = periods.containing(last, present.unit) if last else None
+        if period and (summarised or summaries.of_period(db, owner, period.key)):
             return period
     return None
 
 
-def _tell(db: Database, reach: Reach, period: Period, carried: frozenset[int]) -> Iterator[str]:
+def _tell(db: Database, owner: str, place: str | None, period: Period, besides: Sequence[int]) -> Iterator[str]:
     """A period in as few lines as may be, the most recent first."""
-    besides = [*carried, *reach.besides]
-    last = sessions.last_day_before(db, reach.owner, reach.place, period.end, besides, summarised=False)
+    last = sessions.last_day_before(db, owner, place, period.end, besides, summarised=False)
     if last is None or last < period.first:
         return
-    summary = summaries.of_period(db, reach.owner, period.key)
-    if summary and not sessions.any_not_carried(db, reach.owner, reach.place, period.first, period.end):
+    summary = summaries.of_period(db, owner, period.key)
+    if summary and not sessions.any_not_carried(db, owner, place, period.first, period.end):
         yield _line(summary, period)
         return
     for part in reversed(periods.parts(period)) if period.unit in ("week", "month") else ():
-        yield from _tell(db, reach, part, carried)
+        yield from _tell(db, owner, place, part, besides)
 
 
 def _line(summary: Summary, period: Period | None = None) -> str:

@@ -6,7 +6,6 @@ import pytest
 
 from agent_cli import clock
 from agent_cli.agent import carry_over
-from agent_cli.agent.carry_over import Reach
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.scope import CALLER_PLACE, PERSON, Scope, carried_place
@@ -32,8 +31,8 @@ def starts(lines):
     return [line.partition("): ")[0] + ")" for line in lines]
 
 
-def here(db, now=NOW, place=HERE.place):
-    return carry_over.earlier_times(db, Reach(PERSON, place), now)
+def here(db, now=NOW, scope=HERE, everywhere=False):
+    return carry_over.earlier_times(db, scope, now, everywhere=everywhere)
 
 
 def talk(db, day, words, scope=HERE, summary="They talked."):
@@ -85,9 +84,9 @@ def test_the_five_latest_of_substance_are_carried_with_those_of_this_folder_firs
     for number, scope in enumerate(scopes, 1):
         talk(db, TODAY - timedelta(days=20 - number), f"about tree {number}", scope)
     talk(db, TODAY, "hello")
-    lines = carry_over.earlier_times(db, Reach(PERSON, None, folder=HERE.place), NOW)
+    lines = here(db, everywhere=True)
     assert [start[-4:] for start in starts(lines)[-5:]] == ["(s5)", "(s6)", "(s7)", "(s1)", "(s4)"]
-    lines = carry_over.earlier_times(db, Reach(PERSON, None, folder="/new"), NOW)
+    lines = here(db, NOW, Scope(PERSON, "/new"), everywhere=True)
     assert [start[-4:] for start in starts(lines)[-5:]] == ["(s3)", "(s4)", "(s5)", "(s6)", "(s7)"]
 
 
@@ -115,19 +114,19 @@ def test_a_period_with_something_said_elsewhere_is_told_by_its_parts_from_here(l
 
 
 def test_elsewhere_nothing_of_here_is_carried_unless_all_is(lived):
-    assert here(lived, place=THERE.place) == ()
-    assert starts(here(lived, place=carried_place(THERE, everywhere=True))) == starts(here(lived))
+    assert here(lived, NOW, THERE) == ()
+    assert starts(here(lived, NOW, THERE, everywhere=True)) == starts(here(lived))
     assert carried_place(THERE, everywhere=False) == THERE.place
 
 
 def test_a_caller_carries_its_own_alone_and_nobody_carries_what_is_a_callers(lived):
     caller = Scope(PERSON, f"{CALLER_PLACE}bot")
     assert carried_place(caller, everywhere=True) == caller.place
-    before = here(lived, place=None)
+    before = here(lived, everywhere=True)
     talk(lived, TODAY, "what the bot said", caller)
-    told = here(lived, place=None)
+    told = here(lived, everywhere=True)
     assert [line for line in starts(told) if "(s" in line] == [line for line in starts(before) if "(s" in line]
-    assert carry_over.earlier_times(lived, Reach("caller:bot", None), NOW) == ()
+    assert here(lived, NOW, Scope("caller:bot", HERE.place), everywhere=True) == ()
 
 
 def test_what_was_hidden_is_not_carried_by_the_summary_of_its_month(lived):
