@@ -83,10 +83,6 @@ _LEAST = 0.05  # from noise to near; a server's vectors may all be the same
 NAME_PARTS = ("embed", "bert", "minilm", "bge")  # by which an embedding model is known on a server before 0.30
 
 
-def traits(model: str) -> ModelTraits:
-    return TRAITS.get(bare_name(model), ModelTraits())
-
-
 def bare_name(model: str) -> str:
     """The name in TRAITS that a model's name holds, be it a file's or with its publisher; else the name itself."""
     name = model.rpartition("/")[2].partition(":")[0].lower()
@@ -185,7 +181,7 @@ class ServerEmbedder:
 
     def __init__(self, engine: "Engine", model: str):
         self.model, self._engine = model, engine
-        self._traits = traits(model)
+        self._traits = TRAITS.get(bare_name(model), ModelTraits())
         self._characters = min(_MAX_CHARACTERS, 4 * self._traits.tokens)
         self._dimension = 0
         self._runs_here = False

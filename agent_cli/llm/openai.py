@@ -7,7 +7,7 @@ on. The context is what the server was started with; no request can change it.
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -153,14 +153,6 @@ class V1Engine(Engine):
 KIND = ServerKind("a server that speaks /v1", "start it", "the setting host", "http://127.0.0.1:8080/v1")
 
 
-def read_address(host: str, key: str = "", *, private_only: bool = True) -> Address:
-    """The address in the setting `host`; without a path it is /v1. Raises ConfigError."""
-    if not host:
-        raise ConfigError(f'engine = "openai" needs an address: agent config set host {KIND.example}')
-    read = http.parse_address(host, KIND)
-    return Address(read.scheme, read.host, read.port, read.path or "/v1", KIND, private_only, key)
-
-
 @frozen
 class OpenAIEngine(V1Engine):
     host: str
@@ -173,7 +165,11 @@ class OpenAIEngine(V1Engine):
 
     @property
     def address(self) -> Address:
-        return read_address(self.host, self.key, private_only=self.private_only)
+        """Without a path it is /v1."""
+        if not self.host:
+            raise ConfigError(f'engine = "openai" needs an address: agent config set host {KIND.example}')
+        read = http.parse_address(self.host, KIND)
+        return replace(read, path=read.path or "/v1", private_only=self.private_only, key=self.key)
 
     def listing(self, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
         server = self.address

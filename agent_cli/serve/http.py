@@ -20,7 +20,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from types import FrameType
 from typing import Any, cast
 
@@ -202,6 +201,13 @@ class Health(BaseModel):
 
 def application(state: ServerState) -> FastAPI:
     """All routes, without the gate that stands before them."""
+
+    @asynccontextmanager
+    async def lifespan(api: FastAPI) -> AsyncIterator[None]:
+        state.open()
+        yield
+        await state.close()
+
     api = FastAPI(
         title="agent",
         version=__version__,
@@ -209,7 +215,7 @@ def application(state: ServerState) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         responses=_FAILURES,
-        lifespan=partial(_lifespan, state),
+        lifespan=lifespan,
         redirect_slashes=False,
     )
 
@@ -235,13 +241,6 @@ def application(state: ServerState) -> FastAPI:
         api.add_exception_handler(kind, on_error)
     _describe(api)
     return api
-
-
-@asynccontextmanager
-async def _lifespan(state: ServerState, api: FastAPI) -> AsyncIterator[None]:
-    state.open()
-    yield
-    await state.close()
 
 
 def _describe(api: FastAPI) -> None:
@@ -324,7 +323,6 @@ def serve(
         timeout_graceful_shutdown=round(2 * limits.grace_seconds + 5),
         lifespan="on",
         ws="none",
-        h11_max_incomplete_event_size=65536,
         proxy_headers=False,
         http=limited_protocol(limits),
         log_level="error",

@@ -67,14 +67,9 @@ def server(app: App, *, writes: bool) -> "MCPServer[Any]":
 
         Without a query the newest.
         """
-        arguments = {
-            "query": query,
-            "grain": kind,
-            "min_days_ago": min_days_ago,
-            "max_days_ago": max_days_ago,
-            "max_results": max_results,
-        }
-        return _called(app, "mem_search", lambda db: _run(app, db, memory_tools.search_memory, arguments))
+        asked = {"query": query, "grain": kind, "max_results": max_results}
+        asked |= {"min_days_ago": min_days_ago, "max_days_ago": max_days_ago}
+        return _called(app, "mem_search", lambda db: _run(app, db, memory_tools.search_memory, asked))
 
     def mem_timeline(handle: str, first: int = 1) -> str:
         """Show what a handle names whole: a message (m12) with those around it, a note (n4), a fact (f7) or a

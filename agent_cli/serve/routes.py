@@ -9,7 +9,6 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Path, Query
@@ -161,7 +160,13 @@ def router(state: ServerState) -> APIRouter:
         caller: Caller = request.state.caller
         if not caller.writes and question.session:
             raise Refused(403, "reads_only", "this caller only reads, so nothing of it is kept: leave the session out")
-        asked = turns.begin(state, request, TurnRequest(caller, partial(_open_session, question)), question.session)
+
+        def open_session(db: Database, app: App) -> tuple[int, Sequence[Part]]:
+            named = question.session
+            session = turns.resume_session(db, app, named) if named else sessions.start(db, app.scope, app.time())
+            return session, [Part(without_surrogates(question.message), "http")]
+
+        asked = turns.begin(state, request, TurnRequest(caller, open_session), question.session)
         if not question.stream:
             return JSONResponse(await asked.answer())
         return EventStream(_event_pieces(asked, await asked.first_event()), closed=asked.leave)
@@ -238,13 +243,6 @@ def router(state: ServerState) -> APIRouter:
         return EventStream(_log(state, request.state.caller, ids.number("event", last) if last else None))
 
     return routes
-
-
-def _open_session(question: ChatRequest, db: Database, app: App) -> tuple[int, Sequence[Part]]:
-    """Said in the session that was named, or in a new one."""
-    named = question.session
-    session = turns.resume_session(db, app, named) if named else sessions.start(db, app.scope, app.time())
-    return session, [Part(without_surrogates(question.message), "http")]
 
 
 async def _event_pieces(asked: Turn, first: JsonObject) -> AsyncGenerator[str, None]:

@@ -80,7 +80,11 @@ def resume_session(db: Database, app: App, handle: str) -> int:
 def _run_logged(state: ServerState, request: TurnRequest, queued: Turn) -> Iterator[JsonObject]:
     app = state.app_of(request.caller)
     with state.pool.connection() as db:
-        reminders = [] if request.caller.mine else _new_reminders(db, app)
+        reminders: list[Reminder] = []
+        if not request.caller.mine:  # those of its own tasks that came up since its last message
+            last = sessions.latest(db, app.scope.owner)
+            asked = log.nth_last(db, last.id, "user", 1) if last else None
+            reminders = tasks.reminded_since(db, app.scope.owner, asked.at if asked else "", app.time())
         session, parts = request.open_session(db, app)
         if not queued.claim(lock_key(request.caller, ids.handle("session", session))):
             raise responses.busy("another message of this conversation came first: ask again")
@@ -103,13 +107,6 @@ def _run_unlogged(state: ServerState, request: TurnRequest, queued: Turn) -> Ite
                 context.memory.close()
     finally:
         app.db.close()
-
-
-def _new_reminders(db: Database, app: App) -> list[Reminder]:
-    """The reminders of a caller's own tasks that came up since its last message."""
-    last = sessions.latest(db, app.scope.owner)
-    asked = log.nth_last(db, last.id, "user", 1) if last else None
-    return tasks.reminded_since(db, app.scope.owner, asked.at if asked else "", app.time())
 
 
 def _run(

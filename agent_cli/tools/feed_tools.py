@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 5_000_000
 _FETCH_TIMEOUT = 25.0
 _PARSER_TIMEOUT = 15.0  # seconds
+_CALL_TIMEOUT = _FETCH_TIMEOUT + _PARSER_TIMEOUT + 5
 _MAX_ENTRIES = _MAX_EVENTS = 50
 _DAYS = 7
 _MAX_SUMMARY, _MAX_TEXT = 200, 4000  # characters
@@ -46,12 +47,7 @@ class Fetched:
     media_type: str  # in lower case
 
 
-@tool(
-    risk="read",
-    offered=lambda context: bool(context.access.feeds),
-    source="feeds",
-    seconds=_FETCH_TIMEOUT + _PARSER_TIMEOUT + 5,
-)
+@tool(risk="read", offered=lambda context: bool(context.access.feeds), source="feeds", seconds=_CALL_TIMEOUT)
 def fetch_feed(context: ToolContext, name: str = "") -> str:
     """Fetch news, a calendar or a text that the person has set up; without a name list them."""
     available = ", ".join(context.access.feeds)

@@ -1,6 +1,6 @@
 """The built-in tools: all those defined in modules of this folder whose names end in `_tools`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
 from pkgutil import iter_modules
@@ -16,16 +16,10 @@ _ORDER = """
 """
 
 
-def _defined_tools() -> Iterator[Tool]:
-    for module in iter_modules(tools.__path__):
-        if module.name.endswith("_tools"):
-            defined = vars(import_module(f"{tools.__name__}.{module.name}")).values()
-            yield from (each for each in defined if isinstance(each, Tool))
-
-
-BUILT_IN: dict[str, Tool] = {
-    tool.name: tool for tool in sorted(_defined_tools(), key=lambda tool: [*_ORDER.split(), tool.name].index(tool.name))
-}
+_NAMES = [module.name for module in iter_modules(tools.__path__) if module.name.endswith("_tools")]
+_DEFINED = [each for name in _NAMES for each in vars(import_module(f"{tools.__name__}.{name}")).values()]
+_TOOLS = [each for each in _DEFINED if isinstance(each, Tool)]
+BUILT_IN = {tool.name: tool for tool in sorted(_TOOLS, key=lambda tool: [*_ORDER.split(), tool.name].index(tool.name))}
 SOURCES = ("built-in", "files", "feeds")  # a rule may name one, also where this run offers no tool from it
 
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from agent_cli.errors import Cancelled, ModelFailed, ModelMissing, ModelUnavailable
-from agent_cli.llm.engine import BATCH_SIZE, traits
+from agent_cli.llm.engine import BATCH_SIZE, TRAITS, ModelTraits, bare_name
 from agent_cli.llm.model import Cancel
 from agent_cli.llm.ollama import OllamaEngine
 from tests.llm.asking import nowhere
@@ -64,7 +64,8 @@ def test_documents_and_questions_get_the_prefixes_of_the_model(server):
     ],
 )
 def test_prefixes_are_known_by_the_name(model, prefixes):
-    assert (traits(model).document, traits(model).query) == prefixes
+    known = TRAITS.get(bare_name(model), ModelTraits())
+    assert (known.document, known.query) == prefixes
 
 
 def test_many_texts_go_in_batches(server):

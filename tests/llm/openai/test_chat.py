@@ -8,7 +8,7 @@ from agent_cli.errors import ConfigError, ModelFailed, ModelMissing, ModelUnavai
 from agent_cli.llm import http
 from agent_cli.llm.http import ServerFault
 from agent_cli.llm.model import Done, Notice, Text, Thinking
-from agent_cli.llm.openai import EventParser, OpenAIEngine, read_address
+from agent_cli.llm.openai import EventParser, OpenAIEngine
 from agent_cli.messages import Message, ToolCall
 from tests.llm.asking import HELLO, NAME, NOW, ask, engine_of, said, until_it_fails
 from tests.ollama_server import script
@@ -126,7 +126,7 @@ def test_an_address_on_the_internet_is_refused_before_anything_is_sent(host):
 
 def test_an_address_in_the_own_network_needs_no_word():
     hosts = ("127.0.0.1", "10.255.255.1", "192.168.0.7", "100.64.0.1", "::1", "fd00::1")
-    assert [http.private_host(read_address(host)) for host in hosts] == list(hosts)
+    assert [http.private_host(OpenAIEngine(host).address) for host in hosts] == list(hosts)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_an_address_in_the_own_network_needs_no_word():
     ],
 )
 def test_the_address_ends_in_v1_unless_it_has_a_path(host, url):
-    assert read_address(host).url == url
+    assert OpenAIEngine(host).address.url == url
 
 
 def test_without_an_address_it_is_asked_for():
