@@ -77,16 +77,3 @@ def test_resume_in_a_session_lets_one_choose_too_and_leaves_no_trace_of_the_list
     assert shell.text.count("where is the harbour?") == 1, "the line of the start alone"
     shell.enter("/resume").wait("which one?").type("\x1b").wait("the session goes on").wait_prompt()
     shell.enter("/sessions").wait("Asked on their own:").wait("today, ").wait_prompt()
-
-
-def test_ctrl_r_finds_what_was_sent_in_an_earlier_session(program, terminal):
-    first = terminal().wait_prompt().enter("what is the boat called?").wait("You said: what").wait_prompt()
-    first.enter("where is the harbour?").wait("You said: where").wait_prompt().enter("/exit")
-    assert first.ended() == 0
-    shell = terminal().wait_prompt().type("a draft").wait_for_line("❯ a draft").type("\x12").wait("which line?")
-    shell.type("boa").wait("(1 of 3)").type(ENTER).wait_for_line("❯ what is the boat called?")
-    assert "which line?" not in shell.text
-    shell.type(ENTER).wait("You said: what is the boat called?").wait_prompt()
-    shell.type("draft").wait_for_line("❯ draft").type("\x12").wait("which line?").type("\x1b").wait_for_line("❯ draft")
-    shell.type(CTRL_C).wait_prompt().enter("/exit")
-    assert shell.ended() == 0

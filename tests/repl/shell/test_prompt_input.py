@@ -122,41 +122,6 @@ def test_a_command_has_a_large_paste_whole(app):
     assert log.pasted_prompts(app.db, app.scope.owner, 9) == {f"/note {words}": [words]}
 
 
-def test_a_draft_and_what_was_typed_ahead_go_to_the_history_when_a_signal_comes(app):
-    async def sit(keyboard):
-        line = PromptInput(app, lambda: None, print)
-        asking = asyncio.create_task(line.ask())
-        keyboard.send_text("half a thou")
-        await until(lambda: line.buffer.text == "half a thou")
-        asking.cancel()
-        await asyncio.gather(asking, return_exceptions=True)
-        line.keep_draft()
-
-    with_keyboard(sit)
-    assert log.recent_prompts(app.db, app.scope.owner, 9) == ["half a thou"]
-
-
-def test_esc_esc_brings_the_line_that_replaces_the_last_message_without_its_files(app):
-    id = sessions.start(app.db, app.scope, app.time())
-    said = [Part("a file\n\n", "file", "a.txt"), Part("see @a.txt ", "typed"), Part("pasted words", "pasted")]
-    log.add_user_message(app.db, id, app.scope, said, app.time())
-    sent = []
-
-    async def sit(keyboard):
-        line = PromptInput(app, lambda: id, print)
-        asking = asyncio.create_task(line.ask())
-        await until(lambda: line.application.is_running)
-        keyboard.send_text("\x1b\x1b")
-        await until(lambda: line.buffer.text)
-        keyboard.send_text("!")
-        await until(lambda: line.buffer.text.endswith("!"))
-        keyboard.send_text("\r")
-        sent.extend(line.pastes.parts(await asking))
-
-    with_keyboard(sit)
-    assert sent == [Part("/edit m1 see @a.txt ", "typed"), Part("pasted words", "pasted"), Part("!", "typed")]
-
-
 def test_vi_keys_are_a_setting_and_the_cursor_shows_the_mode(app):
     vi = open_app({"editing_mode": "vi", "db": app.db.path}, print, config_file=app.loaded.file, environ={})
     with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):

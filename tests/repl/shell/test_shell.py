@@ -166,20 +166,6 @@ def test_a_call_allowed_for_the_session_is_not_asked_again_in_it(talked, server,
     assert talked.rows("select text from note order by id") == [("buy milk",), ("buy bread",)]
 
 
-def test_keys_typed_before_the_question_are_no_answer_to_it(talked, server, terminal):
-    words, call = script.Piece("Let me think."), script.Piece(calls=(SAVE,), after=Event())
-    second = script.reply("", calls=[("save_note", {"text": "buy bread"})])
-    server.play(script.pieces(words, call), second, script.reply("Well then."))
-    shell = terminal().wait_prompt().enter("save it").wait("Let me").type("y" + ENTER).wait("❯ y ⏎")
-    call.after.set()
-    shell.wait("anything else no:")
-    assert talked.rows("select count(*) from note") == [(0,)]
-    server.play(script.reply("The first y."))
-    shell.type("n").wait("anything else no:", times=2).type(ENTER).wait("Well then.").wait("The first y.")
-    assert asked(server)[-1] == "y"
-    assert talked.rows("select count(*) from note") == [(0,)]
-
-
 def test_a_yes_typed_before_something_is_to_be_erased_is_no_answer_to_it(talked, server, terminal):
     talked("notes", "add", "buy milk")
     answer = pause(server, "one two and", "three.")
