@@ -306,8 +306,7 @@ class MarkdownWriter:
 
     def _reset(self) -> None:
         self._start = ""  # the line while its kind is undecided, or the current line of code
-        self._mode = ""  # of the line: "" (undecided), "prose" or "verbatim"
-        self._inline = InlineParser()
+        self._inline: InlineParser | None = None  # of the current line, once it is prose
         self._rows: list[str] = []
         self._fence = ""  # the opening fence of the current code block
         self._indent = 0  # of that block, in blanks
@@ -327,7 +326,7 @@ class MarkdownWriter:
     def end(self) -> None:
         """Write what is held back, and end the line if it has text."""
         self._feed(self._cleaner.end())
-        if self._start or self._mode:
+        if self._start or self._inline:
             self._newline()
         self._end_table()
         self._reset()
@@ -351,52 +350,46 @@ class MarkdownWriter:
             self._start += text
             return
         text = text.replace("\t", "    ")
-        if self._mode == "prose":
-            self._put(text)
-        elif self._mode == "verbatim":
-            self._written.append(text)
+        if self._inline:
+            self._wrap(self._inline.feed(text))
         elif text:
-            line, self._start = self._start + text, ""
+            line = self._start = self._start + text
             most = _MAX_ROW if _TABLE_ROW.match(line) else _MAX_LINE_START if _UNDECIDED.fullmatch(line) else 0
-            if len(line) <= most:
-                self._start = line
-            else:
+            if len(line) > most and not self._is_code(line):
                 self._begin_line(line)
 
+    def _is_code(self, line: str) -> bool:
+        """Whether it is code by its indentation: neither an item of a list nor in one."""
+        return line.startswith(" " * _CODE_INDENT) and not (self._in_list or _LIST_ITEM.match(line))
+
     def _begin_line(self, line: str) -> None:
-        """Begin the line as a heading, item, quote, paragraph or indented code."""
+        """Begin the line as a heading, item, quote or paragraph."""
         self._end_table()
         self._separate_from_previous()
         indent = len(line) - len(line.lstrip(" "))
         heading, lead = _HEADING.match(line), _LIST_ITEM.match(line) or _QUOTE.match(line)
-        if indent >= _CODE_INDENT and not lead and not self._in_list:
-            self._mode = "verbatim"
-            self._written.append(line)
-            return
         prefix = "" if heading else lead[0] if lead else line[:indent]
         self._in_list = _LIST_ITEM.match(line) is not None or (self._in_list and indent > 0)
-        self._mode, self._inline = "prose", InlineParser(_joined(BOLD, self._style) if heading else self._style)
+        self._start, self._inline = "", InlineParser(_joined(BOLD, self._style) if heading else self._style)
         self._wrapper.begin(prefix, len(prefix), self._style or (DIM if ">" in prefix else ""))
-        self._put(line[len(heading[0] if heading else prefix) :])
+        self._wrap(self._inline.feed(line[len(heading[0] if heading else prefix) :]))
 
-    def _put(self, text: str, *, final: bool = False) -> None:
-        for span in self._inline.feed(text, final=final):
+    def _wrap(self, spans: Iterable[StyledText]) -> None:
+        for span in spans:
             self._wrapper.put(span)
 
     def _newline(self) -> None:
         if self._fence:
             self._end_code_line()
-        elif self._mode == "prose":
-            self._put("", final=True)
+        elif self._inline:
+            self._wrap(self._inline.feed("", final=True))
             self._wrapper.end()
-        elif self._mode == "verbatim":
-            self._written.append("\n")
+            self._inline = None
         else:
             self._write_complete_line()
-        self._mode = ""
 
     def _write_complete_line(self) -> None:
-        """Write a line that ended before its kind was decided."""
+        """Write a line that ended before its kind was decided, or that is code."""
         line, self._start = self._start, ""
         if not line.strip():
             self._end_table()
@@ -412,6 +405,9 @@ class MarkdownWriter:
         elif _THEMATIC_BREAK.fullmatch(line):
             self._end_table()
             self._write_unwrapped(line.strip(), DIM)
+        elif self._is_code(line):
+            self._end_table()
+            self._write_unwrapped(line)
         else:
             self._begin_line(line)
             self._newline()

@@ -48,7 +48,6 @@ from agent_cli.messages import Part, join_parts
 from agent_cli.render.layout import cut
 from agent_cli.render.styles import PROMPT, YOU
 from agent_cli.repl.commands import commands
-from agent_cli.repl.commands.commands import Command
 from agent_cli.repl.keyboard import key_reader, keys
 from agent_cli.repl.keyboard.key_reader import STOP, KeyReader, LineReader
 from agent_cli.repl.keyboard.keys import KeyAhead, Pastes
@@ -143,7 +142,7 @@ class PromptInput:
             completer=PromptCompleter(app),
             complete_in_thread=True,
             complete_while_typing=not screen_reader
-            and Condition(lambda: while_typing(self.buffer.document.text_before_cursor)),
+            and Condition(lambda: completion(self.buffer.document.text_before_cursor) is not None),
             reserve_space_for_menu=4,
             style=_MENU_STYLE,
             enable_suspend=True,
@@ -363,35 +362,23 @@ class PromptCompleter(Completer):
         self._app = app
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        with suppress(AgentError):  # the next command reports what cannot be read
-            yield from islice(_suggestions(self._app, document.text_before_cursor), _LIMIT)
+        if found := completion(document.text_before_cursor):
+            with suppress(AgentError):  # the next command reports what cannot be read
+                yield from islice(found(self._app), _LIMIT)
 
 
-def while_typing(before: str) -> bool:
-    """Whether the text before the cursor is completed without Tab: after a slash or an @."""
-    if before.startswith("/") and "\n" not in before:
-        return " " not in before or _command_and_argument(before) is not None
-    return _PATH.search(before[-_TAIL:]) is not None
-
-
-def _suggestions(app: App, before: str) -> Iterable[Completion]:
+def completion(before: str) -> Callable[[App], Iterable[Completion]] | None:
+    """What completes the text before the cursor, also without Tab; None behind words of one's own."""
     if before.startswith("/") and "\n" not in before:
         if " " not in before:
-            return chain(_commands(before), _skills(app, before))
-        if found := _command_and_argument(before):
-            command, argument = found
-            return chain.from_iterable(ARGUMENTS[kind](app, argument) for kind in command.completes)
+            return lambda app: chain(_commands(before), _skills(app, before))
+        if match := _ARGUMENT.fullmatch(before):
+            for each in commands.listing():
+                if each.completes and match[1] in (each.name, *each.aliases):
+                    kinds_of, typed = each.completes, match[2]
+                    return lambda app: chain.from_iterable(ARGUMENTS[kind](app, typed) for kind in kinds_of)
     if path := _PATH.search(before[-_TAIL:]):
-        return _paths(path[2] if path[1] is None else path[1], quoted=path[1] is not None)
-    return ()
-
-
-def _command_and_argument(before: str) -> tuple[Command, str] | None:
-    """The command whose argument is being typed, and the argument; None where it cannot be completed."""
-    if match := _ARGUMENT.fullmatch(before):
-        for each in commands.listing():
-            if match[1] in (each.name, *each.aliases):
-                return (each, match[2]) if each.completes else None
+        return lambda app: _paths(path[2] if path[1] is None else path[1], quoted=path[1] is not None)
     return None
 
 

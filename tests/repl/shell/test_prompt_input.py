@@ -27,7 +27,7 @@ from agent_cli.messages import Part
 from agent_cli.repl.commands import session_commands
 from agent_cli.repl.keyboard.keys import KeyAhead, typed_ahead
 from agent_cli.repl.shell import prompt_input
-from agent_cli.repl.shell.prompt_input import PromptCompleter, PromptInput, while_typing
+from agent_cli.repl.shell.prompt_input import PromptCompleter, PromptInput, completion
 from agent_cli.repl.shell.shell import Shell
 from tests import facts
 
@@ -253,8 +253,8 @@ def test_files_are_offered_behind_an_at(app, tmp_path):
 
 
 def test_the_menu_opens_by_itself_only_behind_a_slash_or_an_at():
-    assert all(map(while_typing, ("/", "/res", "/resume s", "see @")))
-    assert not any(map(while_typing, ("", "/note a", "see @a b", "me@home", "and/or", "/help\nx")))
+    assert all(map(completion, ("/", "/res", "/resume s", "see @")))
+    assert not any(map(completion, ("", "/note a", "see @a b", "me@home", "and/or", "/help\nx")))
 
 
 def test_files_named_in_a_message_go_before_it(tmp_path, monkeypatch):
