@@ -1,9 +1,9 @@
 """A server of tools as another program would be: it answers, and on demand crashes, hangs, floods and lies.
 
-python tests/mcp_server.py [--sdk | --http] [--mute] [--lie]
+python tests/mcp_server.py [--http] [--mute] [--lie]
 
-It speaks the protocol by itself, so that it starts in a thirtieth of the time that the SDK takes to be imported; with
-the last two it is the SDK that answers, by its streams or at an address.
+It speaks the protocol by itself, so that it starts in a thirtieth of the time that the SDK takes to be imported; at an
+address it is the SDK that answers.
 """
 
 import json
@@ -112,17 +112,13 @@ def serve(lies: bool) -> None:
         print(json.dumps(reply), flush=True)
 
 
-def serve_by_sdk(*, http: bool) -> None:
+def serve_by_sdk() -> None:
+    import uvicorn
     from mcp.server.mcpserver import MCPServer  # most of a second
 
     server = MCPServer("engram", log_level="ERROR")
     for tool in TOOLS:
         server.add_tool(tool, structured_output=False)
-    if not http:
-        server.run("stdio")
-        return
-    import uvicorn
-
     sock = socket.create_server(("127.0.0.1", 0))
     print(sock.getsockname()[1], flush=True)
     uvicorn.Server(uvicorn.Config(server.streamable_http_app(), log_level="error")).run(sockets=[sock])
@@ -133,9 +129,7 @@ def main() -> None:
     if "--mute" in told:
         time.sleep(600)
     elif "--http" in told:
-        serve_by_sdk(http=True)
-    elif "--sdk" in told:
-        serve_by_sdk(http=False)
+        serve_by_sdk()
     else:
         serve("--lie" in told)
 

@@ -30,33 +30,6 @@ def running(program, *options):
         process.communicate(timeout=20)
 
 
-STOPPED_EARLY = """
-import os, signal
-from agent_cli.serve import http
-
-def application(state, made=http.application):
-    try:
-        os.kill(os.getpid(), signal.SIGTERM)
-        for _ in range(1000):
-            pass
-    except BaseException:  # as a library that was written in another language may
-        pass
-    return made(state)
-
-http.application = application
-"""
-
-
-def test_a_server_that_is_stopped_while_it_is_made_ends(program):
-    process = program.start("serve", "--port", "0", first=STOPPED_EARLY)
-    try:
-        assert "serving at" not in process.communicate(timeout=20)[1]
-        assert process.wait() == 143
-    finally:
-        if process.poll() is None:
-            process.kill()
-
-
 def token(program, *options):
     ran = program("serve", "callers", "add", *options)
     assert ran.code == 0, ran.err

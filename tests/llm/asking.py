@@ -12,12 +12,18 @@ from agent_cli.llm.chat import ChatSettings
 from agent_cli.llm.model import Notice, Text
 from agent_cli.llm.ollama import OllamaEngine
 from agent_cli.llm.openai import OpenAIEngine
-from agent_cli.messages import Message
+from agent_cli.messages import Message, ToolCall
 from tests.v1_server import V1Server
 
 NAME = "qwen3:8b"
 NOW = {"name": "now", "description": "The time.", "parameters": {"type": "object", "properties": {}}}
 HELLO = [Message("user", "hello")]
+HISTORY = [
+    Message("system", "Be brief."),
+    Message("user", "time?"),
+    Message("assistant", "", (ToolCall("call_1", "now", {"zone": "UTC"}),), thinking="look it up"),
+    Message("tool", "noon", call_id="call_1", tool_name="now"),
+]
 AGAIN = Notice("the model server failed once; asked again")
 
 

@@ -5,15 +5,7 @@ import time
 
 import pytest
 
-from agent_cli.errors import (
-    AgentError,
-    Cancelled,
-    ConfigError,
-    ContextExceeded,
-    ModelFailed,
-    ModelMissing,
-    ModelUnavailable,
-)
+from agent_cli.errors import AgentError, Cancelled, ConfigError
 from agent_cli.llm import offline
 from agent_cli.llm.model import Cancel, Done, Text, Thinking
 from agent_cli.llm.offline import Reply, ScriptedModel
@@ -88,19 +80,11 @@ def test_script_without_a_file_that_is_over_says_so():
         list(ScriptedModel([]).reply(HELLO))
 
 
-@pytest.mark.parametrize(
-    ("kind", "error"),
-    [
-        ("broken", ModelFailed),
-        ("unavailable", ModelUnavailable),
-        ("missing", ModelMissing),
-        ("context", ContextExceeded),
-    ],
-)
-def test_failure_comes_after_what_was_said(load, kind, error):
+@pytest.mark.parametrize("kind", offline.FAILURES)
+def test_failure_comes_after_what_was_said(load, kind):
     chunks = load(f"[[reply]]\nsay = 'half'\nfail = '{kind}'").reply(HELLO)
     assert next(chunks) == Text("half")
-    with pytest.raises(error):
+    with pytest.raises(type(offline.FAILURES[kind])):
         next(chunks)
 
 

@@ -12,7 +12,19 @@ from agent_cli.llm.engine import Tag
 from agent_cli.llm.model import Cancel, Done, Notice, Text
 from agent_cli.llm.ollama import LineParser, OllamaEngine
 from agent_cli.messages import Message, ToolCall
-from tests.llm.asking import HELLO, NAME, NOW, answering, ask, nowhere, raw_server, said, stopped_after, until_it_fails
+from tests.llm.asking import (
+    HELLO,
+    HISTORY,
+    NAME,
+    NOW,
+    answering,
+    ask,
+    nowhere,
+    raw_server,
+    said,
+    stopped_after,
+    until_it_fails,
+)
 from tests.ollama_server import script
 from tests.ollama_server.registry import Model
 from tests.ollama_server.server import OllamaServer
@@ -67,13 +79,7 @@ def test_what_an_argument_holds_otherwise_is_taken():
 
 
 def test_request_holds_what_the_server_needs_and_nothing_else(server):
-    history = [
-        Message("system", "Be brief."),
-        Message("user", "time?"),
-        Message("assistant", "", (ToolCall("call_1", "now", {"zone": "UTC"}),), thinking="look it up"),
-        Message("tool", "noon", call_id="call_1", tool_name="now"),
-    ]
-    list(ask(server, messages=history, tools=[NOW], think=False, keep_alive="600", options={"temperature": 0.5}))
+    list(ask(server, messages=HISTORY, tools=[NOW], think=False, keep_alive="600", options={"temperature": 0.5}))
 
     call = {"id": "call_1", "function": {"index": 0, "name": "now", "arguments": {"zone": "UTC"}}}
     assert server.chats == [

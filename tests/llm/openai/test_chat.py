@@ -10,7 +10,7 @@ from agent_cli.llm.http import ServerFault
 from agent_cli.llm.model import Done, Notice, Text, Thinking
 from agent_cli.llm.openai import EventParser, OpenAIEngine
 from agent_cli.messages import Message, ToolCall
-from tests.llm.asking import HELLO, NAME, NOW, ask, engine_of, said, until_it_fails
+from tests.llm.asking import HELLO, HISTORY, NAME, NOW, ask, engine_of, said, until_it_fails
 from tests.ollama_server import script
 from tests.ollama_server.registry import Model
 from tests.tables import for_each
@@ -48,14 +48,8 @@ def calls_of(server, *values):
 
 
 def test_request_holds_what_a_server_needs_and_nothing_else(server):
-    history = [
-        Message("system", "Be brief."),
-        Message("user", "time?"),
-        Message("assistant", "", (ToolCall("call_1", "now", {"zone": "UTC"}),), thinking="look it up"),
-        Message("tool", "noon", call_id="call_1", tool_name="now"),
-    ]
     options = {"temperature": 0.5, "num_predict": 9}
-    list(ask(server, messages=history, tools=[NOW], think=False, format={"type": "object"}, options=options))
+    list(ask(server, messages=HISTORY, tools=[NOW], think=False, format={"type": "object"}, options=options))
 
     call = {"id": "call_1", "type": "function", "function": {"name": "now", "arguments": '{"zone": "UTC"}'}}
     assert server.requests[-1].sent == {
