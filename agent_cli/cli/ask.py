@@ -199,7 +199,7 @@ def _turn(
     app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[Part], session: int
 ) -> events.Transcript:
     cancel = Cancel()
-    _stop_on_interrupt(cancel)
+    cancel_on(cancel, signal.SIGINT)
     too_late = f"no whole answer within {asked.timeout or 0:g} s; what arrived is kept (--timeout)"
     with limited(cancel, asked.timeout, too_late):
         context, approve = turns.tool_context(app, app.db, session), _approver(invocation, asked, cancel)
@@ -232,15 +232,18 @@ def limited(cancel: Cancel, seconds: float | None, message: str) -> Iterator[Non
         timer.cancel()
 
 
-def _stop_on_interrupt(cancel: Cancel) -> None:
-    """The first Ctrl-C ends the answer in order; a second one does not wait."""
+def cancel_on(cancel: Cancel, *signals: int) -> list[int]:
+    """Let the first of these signals end the work in order; a second Ctrl-C does not wait. Returns those that came."""
+    came: list[int] = []
 
-    def stop(*_: object) -> None:
+    def stop(number: int, _: object) -> None:
+        came.append(number)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         threading.Thread(target=cancel).start()  # what the handler interrupts may hold the locks that this needs
 
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, stop)
+    for number in signals if threading.current_thread() is threading.main_thread() else ():
+        signal.signal(number, stop)
+    return came
 
 
 def _model(app: App, invocation: Invocation) -> ChatModel:

@@ -19,6 +19,7 @@ from agent_cli.store import backup as backups
 from agent_cli.store import file as files
 from agent_cli.store import file_check
 from agent_cli.store.db import Database
+from agent_cli.text import format_size
 
 # An enumeration, for an option with a Literal cannot be given again and again.
 ExportableKind = StrEnum("ExportableKind", {kind.shown: kind.shown for kind in kinds.KINDS if kind.exportable})  # type: ignore[misc]
@@ -41,7 +42,7 @@ def status(app_: App, as_json: AsJson = False) -> None:
     if as_json:
         output.put_json(found)
         return
-    sizes = [(name, _size(found[name])) for name in ("size", "wal", "free")]
+    sizes = [(name, format_size(found[name])) for name in ("size", "wal", "free")]
     plain = [(name, found[name]) for name in ("format", "journal", "sqlite")]
     copies = [("copy", each) for each in found["backups"]]
     output.fields([("path", found["path"]), *sizes, *plain, ("holds", _rows(found["rows"])), *copies], 12)
@@ -60,7 +61,7 @@ def backup(
         copied = backups.create(
             db, file, force=force, progress=lambda left: line.step("copied", pages - left, pages, "pages")
         )
-    output.say(f"copied to {copied.path} and checked: {_size(copied.size)}, {_rows(copied.rows)}")
+    output.say(f"copied to {copied.path} and checked: {format_size(copied.size)}, {_rows(copied.rows)}")
 
 
 @app.command()
@@ -147,15 +148,12 @@ def salvage(invocation: Invocation, file: Path = argument("The new file."), as_j
 def compact(app_: App) -> None:
     """Give free space in the file back to the disk. Needs twice the size of the file meanwhile."""
     before, after = backups.compact(app_.db)
-    output.say(f"compacted: {_size(before)} before, {_size(after)} after, {_size(max(0, before - after))} gained")
+    gained = format_size(max(0, before - after))
+    output.say(f"compacted: {format_size(before)} before, {format_size(after)} after, {gained} gained")
 
 
 def _path(invocation: Invocation) -> Path:
     return settings_file.database(invocation.settings().config, os.environ)
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e6:.1f} MB" if count >= 100_000 else f"{count / 1e3:.1f} kB"
 
 
 def _rows(rows: dict[str, int]) -> str:

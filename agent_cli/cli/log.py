@@ -80,10 +80,6 @@ def _since(typed: str, now: datetime) -> datetime | None:
 
 stats_app = group()
 
-_COLUMNS = ("answers", "tokens_in", "tokens_out", "seconds")
-_BARS = " "  # the heading of the bars
-_BAR = 16  # cells
-
 
 @stats_app.command()
 def stats(
@@ -100,31 +96,21 @@ def stats(
         if as_json:
             output.put_json(rows)
             return
-        _print_usage(rows, (per, *_COLUMNS, *(["cost"] if any(row["cost"] for row in rows) else [])))
+        if not rows:
+            output.note_empty("there are no answers to count")
+        elif display := output.look():
+            from agent_cli.repl import pages  # a pipe needs none of it
+
+            print(pages.stats_page(rows, display))
+        else:  # with its headings in a pipe too
+            columns = [name for name in rows[0] if name != "cost"] + ["cost"] * any(row["cost"] for row in rows)
+            output.table([{name: name.replace("_", " ") for name in columns}, *rows], columns)
     found = records.signals(app_.db, owner, now, now - records.PERIOD)
     if as_json:
         output.put_json(found)
     else:
         lines = records.format_signals(found)
         output.lines(["", *lines] if lines and not days else lines)
-
-
-def _print_usage(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
-    """Print a table with its headings in a pipe too; at a terminal with a bar for the tokens of each row."""
-    if not rows:
-        output.note_empty("there are no answers to count")
-        return
-    at_terminal = output.look()
-    if not at_terminal:
-        rows = [{name: name.replace("_", " ") for name in columns}, *rows]
-    elif not at_terminal.screen_reader:
-        from agent_cli.render.styles import bar  # a pipe needs none of it
-
-        tokens = [row["tokens_in"] + row["tokens_out"] for row in rows]
-        most = max(1, *tokens)
-        rows = [{**row, _BARS: bar(count / most, _BAR)} for row, count in zip(rows, tokens, strict=True)]
-        columns = (*columns, _BARS)
-    output.table(rows, columns)
 
 
 jobs_app = noun("See and run queued work.")

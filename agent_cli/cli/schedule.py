@@ -15,9 +15,8 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -317,7 +316,9 @@ def run(
     app_ = invocation.app()
     if due and handle:
         raise UsageError("--due and a schedule exclude each other: run what is due, or one at once")
-    with _stopping_in_order() as stop:
+    stop = Cancel()  # what is cancelled stays due
+    signals = ask.cancel_on(stop, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    try:
         if handle:
             _run_one(app_, invocation, handle, stop)
         elif not due:
@@ -329,6 +330,10 @@ def run(
             if not went_well:
                 invocation.note("nothing is due")
             background.start(app_)
+    except Cancelled:
+        if signals and signals[0] != signal.SIGINT:
+            raise SystemExit(128 + signals[0]) from None
+        raise
 
 
 def _run_due(app: App, invocation: Invocation, stop: Cancel) -> list[bool]:
@@ -477,26 +482,6 @@ def _problem(outcome: turns.Outcome) -> str:
     if turn.ended and turn.ended.stopped_by:
         problems.append(f"the turn was ended: {turn.ended.stopped_by}")
     return "; ".join(problems)
-
-
-@contextmanager
-def _stopping_in_order() -> Iterator[Cancel]:
-    """SIGINT, SIGTERM and SIGHUP cancel the run, so that it stays due; a second Ctrl-C does not wait."""
-    stop, by = Cancel(), list[int]()
-
-    def end(number: int, _: object) -> None:
-        by.append(number)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        threading.Thread(target=stop).start()  # what the handler interrupts may hold the locks that this needs
-
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, end)
-    try:
-        yield stop
-    except Cancelled:
-        if by and by[0] != signal.SIGINT:
-            raise SystemExit(128 + by[0]) from None
-        raise
 
 
 Scheduler = Literal["systemd", "crontab"]

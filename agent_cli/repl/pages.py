@@ -136,8 +136,9 @@ _STATS_BAR = 16  # cells
 
 def stats_page(rows: Sequence[dict[str, Any]], display: Display) -> str:
     """The rows of records.token_usage, each with a bar: its tokens beside those of the row that took most."""
-    names = [name.replace("_", " ") for name in rows[0]]
-    cells = [[*map(str, row.values())] for row in rows]
+    columns = [name for name in rows[0] if name != "cost" or any(row["cost"] for row in rows)]
+    names = [name.replace("_", " ") for name in columns]
+    cells = [[str(row[name]) for name in columns] for row in rows]
     if not display.screen_reader:
         tokens = [row["tokens_in"] + row["tokens_out"] for row in rows]
         names.append(" ")
