@@ -120,12 +120,11 @@ def prepare_session(context: ToolContext) -> None:
     session = sessions.get(context.db, context.session, context.scope.owner)
     closing.recover(context.db, context.session, context.scope, context.time)
     if context.reads and (session.opening is None or session.profile is None):
-        now, current = context.time(), None if context.memory else context.session
-        start = profile.current(context.remembered, context.scope, current, now, context.profile_tokens)
+        start = profile.current(context)
         with context.db.write():  # also while reading: nothing forgotten meanwhile may be written back
-            opening = session.opening
+            opening, current = session.opening, None if context.memory else context.session
             if opening is None:
-                memory, everywhere = context.remembered, context.everywhere
+                memory, now, everywhere = context.remembered, context.time(), context.everywhere
                 opening = carry_over.compose(memory, context.scope, now, current, everywhere=everywhere)[0].text
             sessions.change(context.db, context.session, opening=opening, profile=start)
 

@@ -17,7 +17,6 @@ from typing import Any
 from agent_cli import clock, text
 from agent_cli.agent import carry_over, policy, profile, prompt_recall
 from agent_cli.agent.carry_over import Opening
-from agent_cli.agent.profile import Shown
 from agent_cli.errors import ContextExceeded
 from agent_cli.llm.engine import is_small
 from agent_cli.llm.model import Cancel, ChatModel
@@ -137,7 +136,7 @@ def build(agent: Agent, context: ToolContext, extra: Message | None = None, *, f
     # A side question stands behind the conversation, so that prompts begin alike.
     side_units = _unfolded(db, context.session) if parent else []
     session = sessions.get(db, parent.session if parent else context.session, context.scope.owner)
-    always = shown_profile(context, session.id)
+    always = profile.shown(context, session.id)
     units = _unfolded(db, session.id, parent.before if parent else None)
     units = [*_fold(db, session.id, units, _count_due(units, agent.window) if folds else 0, now), *side_units]
     earlier, carried, recalled = _folded_summary(db, session.id), Opening(), ""
@@ -162,7 +161,7 @@ def build(agent: Agent, context: ToolContext, extra: Message | None = None, *, f
         elif earlier and folds:
             earlier = ""
         elif always.block or always.changes:
-            always = Shown()
+            always = profile.Shown()
         else:
             raise ContextExceeded(
                 f"the question needs about {int((fixed + said) * factor)} tokens and the model's context has room for "
@@ -183,15 +182,6 @@ def build(agent: Agent, context: ToolContext, extra: Message | None = None, *, f
     sent = [Message("system", agent.instructions), *(tools.as_called(message, listed) for message in messages)]
     order = ("instructions", "tools", *leading, "conversation", "recalled", "skills")
     return Context(tuple(sent), tuple(schemas), {part: sizes[part] for part in order if part in sizes}, room)
-
-
-def shown_profile(context: ToolContext, session: int) -> Shown:
-    """What the next request of a session shows of the facts that every session is always."""
-    if not context.reads:
-        return Shown()
-    stored = sessions.get(context.db, session, context.scope.owner).profile
-    number = None if context.memory else session  # another database numbers its sessions otherwise
-    return profile.shown(context.remembered, context.scope, stored, number, context.time(), context.profile_tokens)
 
 
 def token_factor(db: Database, model: str) -> float:

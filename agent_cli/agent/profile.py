@@ -21,6 +21,7 @@ from agent_cli.memory.language import languages, statements, triples
 from agent_cli.memory.proposals import ACCEPTED
 from agent_cli.memory.scope import Scope
 from agent_cli.store.db import Database
+from agent_cli.tools.tool import ToolContext
 from agent_cli.values import frozen
 
 WISHES, LIMITS = "wishes", "Health, diet and limits:"
@@ -71,10 +72,15 @@ def select(db: Database, scope: Scope, session: int | None, now: datetime, budge
     return chosen
 
 
-def current(db: Database, scope: Scope, session: int | None, now: datetime, budget: int) -> str:
+def current(context: ToolContext) -> str:
     """What a session is told that begins now, as it is stored: the snapshot as JSON."""
-    chosen = select(db, scope, session, now, budget)
-    return json.dumps([sorted(each.id for each in chosen), facts.last_change(db)])
+    chosen = _selected(context, context.session)
+    return json.dumps([sorted(each.id for each in chosen), facts.last_change(context.remembered)])
+
+
+def _selected(context: ToolContext, session: int) -> list[Fact]:
+    number = None if context.memory else session  # another database numbers its sessions otherwise
+    return select(context.remembered, context.scope, number, context.time(), context.profile_tokens)
 
 
 def _parse(stored: str | None) -> tuple[list[int], int]:
@@ -86,15 +92,16 @@ def _parse(stored: str | None) -> tuple[list[int], int]:
         return [], 0
 
 
-def shown(db: Database, scope: Scope, stored: str | None, session: int | None, now: datetime, budget: int) -> Shown:
-    """What the next request of a session shows of the profile. `stored`: what the session began with."""
-    if budget <= 0:
+def shown(context: ToolContext, session: int) -> Shown:
+    """What the next request of a session shows of the profile."""
+    if not context.reads or context.profile_tokens <= 0:
         return Shown()
-    begun_with, change = _parse(stored)
-    stated = facts.many(db, begun_with, scope.owner)
+    db, owner, now = context.remembered, context.scope.owner, context.time()
+    begun_with, change = _parse(sessions.get(context.db, session, owner).profile)
+    stated = facts.many(db, begun_with, owner)
     known = [each for each in stated if each.state in (ACCEPTED, SUPERSEDED) and not each.hidden_at]
     known = [each for each in known if each.in_profile != NEVER]
-    chosen = select(db, scope, session, now, budget) if facts.last_change(db) != change else []
+    chosen = _selected(context, session) if facts.last_change(db) != change else []
     new = [each for each in chosen if each.id not in begun_with]
     ended = [_line(each, now) for each in known if not each.is_open(now)]
     changes = "\n".join(filter(None, (format_facts(new, now), text.fenced_lines([_ENDED, *ended]) if ended else "")))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from agent_cli import CHILD
-from agent_cli.agent import listener, loop, model_context, policy, prompt_recall
+from agent_cli.agent import listener, loop, model_context, policy, profile, prompt_recall
 from agent_cli.agent.events import Event, Transcript
 from agent_cli.agent.loop import Question
 from agent_cli.agent.model_context import Agent, ParentConversation
@@ -250,7 +250,7 @@ def _recall(app: App, parent: ParentConversation | None, context: ToolContext, m
     session = parent.session if parent else context.session
     shown_sessions = dict.fromkeys((session, context.session))
     seen = [each for number in shown_sessions for each in model_context.visible(context.db, number, app.window)]
-    in_profile = model_context.shown_profile(context, session).facts
+    in_profile = profile.shown(context, session).facts
     damaged = prompt_recall.recall_for_message(context, message, words, seen, in_profile)
     if not context.memory:
         upkeep.report_damage(app, context.db, damaged)
