@@ -50,14 +50,14 @@ def test_a_first_session(talked, server, terminal):
     shell.enter("/notes").wait("n1 ").wait_prompt()
     server.play(script.reply("They asked what it is. It is forty two."))
     shell.enter("/close").wait("It is forty two.").wait("closed s1 · resume: /resume s1").wait_prompt()
-    shell.enter("/sessions").wait("1 turn  What it is").wait_prompt()
-    shell.enter("/resume s1").wait("s1 “What it is” goes on: the model sees all of it (2 messages)").wait_prompt()
+    shell.enter("/sessions").wait("1 turn  what is it?").wait_prompt()
+    shell.enter("/resume s1").wait("s1 “what is it?” goes on: the model sees all of it (2 messages)").wait_prompt()
     shell.enter("/exit").wait("resume: agent -r s1")
     assert shell.ended() == 0
     assert asked(server)[0] == "what is it?"
     assert log(talked) == [("user", "what is it?", "stop"), ("assistant", "The answer is forty two.", "stop")]
     assert shell.text.count("\n\n") == shell.text.count("\n\n❯"), "an empty line before each prompt and nowhere else"
-    again = terminal().wait("carried over: 1 summary and the last 2 messages of s1 “What it is” (today)").wait_prompt()
+    again = terminal().wait("carried over: 1 summary and the last 2 messages of s1 “what is it?” (today)").wait_prompt()
     assert "Nothing is remembered" not in again.text
 
 
