@@ -101,7 +101,6 @@ def test_looking_around_in_a_session_and_changing_what_is_seen(used, terminal):
         "/set think of": "/set think off",
         "/model offl": "/model offline",
         "/resume Herren": "/resume s1",
-        "where does Ann": "where does Anna",
     }.items():
         completed(shell, typed, whole)
     assert shell.enter("/exit").ended() == 0
