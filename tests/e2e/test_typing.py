@@ -47,10 +47,9 @@ def test_a_program_put_aside_comes_back_with_its_draft(program, terminal):
 def test_resume_alone_lets_one_choose(program, terminal):
     program("ask", "hello there")
     program("ask", "please tell me about the harbour of Trieste")
-    shell = (
-        terminal("-r").wait("about the harbour of Trieste").wait("which one?").wait("you: please tell me about").type("lo th")
-    )
-    shell.until(lambda: "Trieste" not in shell.text, "the list of what matches").wait("you: hello there").type(ENTER)
+    shell = terminal("-r").wait("about the harbour of Trieste").wait("which one?").wait("you: please tell me about")
+    shell.type("lo th").until(lambda: "Trieste" not in shell.text, "the list of what matches")
+    shell.wait("you: hello there").type(ENTER)
     shell.wait("s1 “hello there” goes on")
     shell.wait_prompt().type("/se").wait("/search").type("\t").wait("/sessions").type(CTRL_C).wait_prompt()
     shell.enter("/exit")
