@@ -37,7 +37,7 @@ def test_what_it_says_is_never_typed(program, terminal):
 
 CHANGES = listed("""notes edit n1 other words | notes rm n1 | notes restore n2 | tasks edit t1 other words
     tasks rm t1 | tasks restore t2 | facts rm f1 | facts reject f2 | facts approve f2 | facts add I like beer
-    facts edit f1 I like beer | facts edit | facts undo | facts restore f1 | facts import likes --accept --yes
+    facts edit f1 I like beer | facts undo | facts restore f1 | facts import likes --accept --yes
     skills rm tea | skills add deploy rsync -d ship | skills edit tea | skills restore tea --version 1
     skills import skill --accept --yes | forget n1 --yes | db restore said | db compact | sessions rm s1
     sessions rename s1 other words | schedule rm c1 | sessions import said | import chatgpt said""")
