@@ -29,22 +29,17 @@ def any_exist(db: Database) -> bool:
 
 def contains(db: Database, text: str, owner: str = PERSON) -> bool:
     """Whether this owner erased this text. What other owners erased is not revealed."""
-    return any_exist(db) and bool(_known(db, keyed_hash.digests(db, [_owned_form(owner, text)])))
+    return bool(erased_among(db, [text], owner))
 
 
-def erased_among(db: Database, texts: Iterable[str]) -> set[str]:
-    """Those of these texts that the person erased."""
+def erased_among(db: Database, texts: Iterable[str], owner: str = PERSON) -> set[str]:
+    """Those of these texts that this owner erased."""
     if not any_exist(db):
         return set()
     asked = list(texts)
-    hashes = keyed_hash.digests(db, map(_normalized, asked))
-    found = _known(db, hashes)
-    return {text for text, hash in zip(asked, hashes, strict=True) if hash in found}
-
-
-def _known(db: Database, hashes: list[str]) -> set[str]:
-    known = "select hash from forgotten where hash in (select value from json_each(?))"
-    return {hash for (hash,) in db.rows(known, (hashes,))}
+    hashes = keyed_hash.digests(db, (_owned_form(owner, text) for text in asked))
+    known = {*db.rows("select hash from forgotten where hash in (select value from json_each(?))", (hashes,))}
+    return {text for text, hash in zip(asked, hashes, strict=True) if (hash,) in known}
 
 
 def message_form(at: str, text: str) -> str:

@@ -262,17 +262,9 @@ class Database:
         """The stemmed words of several texts, in half the time."""
         # Not cached: it would keep the connection open at the end, and the journal would stay beside the file.
         tokenize = self._connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
-        # Without include_colocated=False a text takes four times as long.
-        return [
-            tokenize(  # type: ignore[misc]
-                text.encode("utf-8", "replace"),
-                apsw.FTS5_TOKENIZE_DOCUMENT,
-                None,
-                include_offsets=False,
-                include_colocated=False,
-            )
-            for text in texts
-        ]
+        bare = {"include_offsets": False, "include_colocated": False}  # a quarter of the time
+        documents = (text.encode("utf-8", "replace") for text in texts)
+        return [tokenize(each, apsw.FTS5_TOKENIZE_DOCUMENT, None, **bare) for each in documents]  # type: ignore[misc]
 
     @contextmanager
     def write(self) -> Iterator[None]:

@@ -17,7 +17,6 @@ from agent_cli.store import holder, ids, keyed_hash
 from agent_cli.store.db import Database
 
 _CHAINED = "uid, kind, actor, session_id, subject, hash, at, utc_offset, terminal, process, parent"
-_HIGHEST = "\U0010ffff"  # sorts after every letter
 
 
 def append(
@@ -89,7 +88,7 @@ def listing(db: Database, limit: int, kinds: Sequence[str] = (), since: datetime
 
     They are read by number: an index on the kind would cost each writer more than it saves the few readers.
     """
-    conditions = [f"kind >= ?{n} and kind < ?{n} || '{_HIGHEST}'" for n in range(3, 3 + len(kinds))]
+    conditions = [f"instr(kind, ?{n}) = 1" for n in range(3, 3 + len(kinds))]
     columns = ["kind", "actor", "session_id", "subject", "hash", "at", "utc_offset", "terminal", "process", "parent"]
     rows = db.rows(
         f"""select id, {", ".join(columns)} from event where id > ?1 and ({" or ".join(conditions) or "true"})
@@ -104,8 +103,7 @@ def listing(db: Database, limit: int, kinds: Sequence[str] = (), since: datetime
 def subjects_since(db: Database, moment: datetime, kind: str, session: int) -> list[str]:
     """The subjects of events of a session since this moment, of kinds that begin so."""
     rows = db.rows(
-        f"""select subject from event
-            where id > ? and session_id = ? and kind >= ?3 and kind < ?3 || '{_HIGHEST}' order by id""",
+        "select subject from event where id > ? and session_id = ? and instr(kind, ?) = 1 order by id",
         (last_before(db, moment), session, kind),
     )
     return [subject for (subject,) in rows]

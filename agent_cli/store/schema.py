@@ -18,7 +18,7 @@ import apsw
 from agent_cli import clock
 from agent_cli.errors import FileRefused, StoreError
 from agent_cli.store import meta
-from agent_cli.store.db import Database
+from agent_cli.store.db import Database, Row
 
 Steps = Mapping[str, Callable[[Database], None]]
 
@@ -128,13 +128,14 @@ def differences(db: Database, wanted: Database | None = None) -> list[str]:
         if (kind, name) not in existing or (kind in _RECREATED and existing[kind, name] != sql):
             found.append(f"the {kind} {name}")
         elif kind == "table":
-            found += [f"the column {name}.{column}" for column in _missing_columns(db, wanted, name)]
+            found += [f"the column {name}.{column}" for _, column, *_ in _missing_columns(db, wanted, name)]
     return found
 
 
-def _missing_columns(db: Database, wanted: Database, table: str) -> list[str]:
+def _missing_columns(db: Database, wanted: Database, table: str) -> list[Row]:
+    """The rows of `pragma table_xinfo`."""
     existing = {row[1] for row in db.rows(f'pragma table_xinfo("{table}")')}
-    return [row[1] for row in wanted.rows(f'pragma table_xinfo("{table}")') if row[1] not in existing]
+    return [row for row in wanted.rows(f'pragma table_xinfo("{table}")') if row[1] not in existing]
 
 
 _SHAPE = """select group_concat(sql, char(10) order by name) from sqlite_schema
@@ -157,11 +158,8 @@ def _create_columns(db: Database, wanted: Database) -> None:
     for kind, table in _names(wanted):
         if kind != "table":
             continue
-        missing = _missing_columns(db, wanted, table)
         targets = {row[3]: row for row in wanted.rows(f'pragma foreign_key_list("{table}")')}
-        for _, column, type_, needed, default, key, *_ in wanted.rows(f'pragma table_xinfo("{table}")'):
-            if column not in missing:
-                continue
+        for _, column, type_, needed, default, key, *_ in _missing_columns(db, wanted, table):
             if key or (needed and default is None and db.value(f'select 1 from "{table}" limit 1')):
                 raise StoreError(
                     f"{db.path}: the column {table}.{column} is missing and cannot be made again; "
