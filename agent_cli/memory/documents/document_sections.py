@@ -22,7 +22,6 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from itertools import islice
-from typing import Any
 
 from agent_cli import limits
 from agent_cli.limits import LimitExceeded
@@ -144,7 +143,10 @@ def pdf(data: bytes) -> tuple[str, list[Block]]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             reader = pypdf.PdfReader(io.BytesIO(data))
-            if reader.is_encrypted and not _opens_without_password(reader):
+            opened = not reader.is_encrypted
+            with suppress(Exception):  # without the package for decryption it raises
+                opened = opened or bool(reader.decrypt(""))
+            if not opened:
                 raise UnreadableFile("it is encrypted: save it once without a password, and add that")
             blocks, size = list[Block](), 0
             for number, page in enumerate(reader.pages, 1):
@@ -172,14 +174,6 @@ def paragraphs(text: str, page: int | None = None, first: int = 1) -> Iterator[B
             yield Block(line + end - start - len(begun), begun.rstrip(), page=page)
         line += text.count("\n", start, following)
         start = following
-
-
-def _opens_without_password(reader: Any) -> bool:
-    """Whether it opens with an empty password; not without the package for decryption."""
-    try:
-        return bool(reader.decrypt(""))
-    except Exception:
-        return False
 
 
 _SKIPPED = _set("script style template noscript svg head")

@@ -7,8 +7,8 @@ not indexed either: ranking reads it from the log.
 
 A text is cut at spaces into overlapping passages, each where the one before it ended. Each transaction indexes one
 portion of text, so that no other writer waits long. Of a long text the first portion is indexed like any row, and the
-rest after all rows, a few passages at a time. Its passages hold a copy of their own text: to cut each of them from the
-row, SQLite would read the row from its start.
+rest after all rows. Its passages hold a copy of their own text: to cut each of them from the row, SQLite would read the
+row from its start.
 """
 
 import json
@@ -29,7 +29,7 @@ from agent_cli.memory import search_sources
 from agent_cli.memory.language import secrets, terms, triples
 from agent_cli.memory.search import graph, vectors, word_tables
 from agent_cli.store import meta
-from agent_cli.store.db import Database, IndexDamaged, Row, TransactionLost
+from agent_cli.store.db import Database, IndexDamaged, TransactionLost
 
 T = TypeVar("T")
 
@@ -40,8 +40,7 @@ _MESSAGE = kinds.BY_NAME["message"].letter
 
 _PORTION = 50_000  # characters indexed in one transaction: some 30 ms
 _LONG = 2 * _PORTION  # of a longer text only a portion is indexed at once
-_BLOCK = 200_000  # characters of its rest that are searched for secrets together,
-_MARGIN = 25_000  # with so many around them, for some secrets are long
+_MARGIN = 25_000  # characters around it that are searched for secrets too, for some are long
 
 _NAMES = {each.letter: each.name for each in kinds.SEARCHABLE}
 _EPOCH = date(1970, 1, 1)
@@ -57,7 +56,6 @@ _BATCH = 500
 _MANY_STALE = 2_500  # rows from which it is an import
 _BULK, _BULK_PORTION = 5_000, 40 * _PORTION  # rows and characters of it that are indexed at once,
 _TRIGRAMS, _TRIGRAM_PORTION = 2_500, 10 * _PORTION  # and passages and characters that get trigrams at once
-_STEP = 25  # passages of a long text indexed in one transaction: some 20 ms
 _MERGED, _PAGES = 2, 100  # steps until so many pages of segments are merged
 _UNMERGED = 500  # steps of an import without: a search reads a segment of each
 _PAUSE = 0.01  # seconds between transactions, in which other processes may write
@@ -149,17 +147,11 @@ def _stale_row(db: Database, kind: str, row: int, source: SourceRow | None, repl
     return StaleRow(kind, row, replaced, made, tail)
 
 
-def _last_passage(db: Database, kind: str, row: int) -> Row | None:
-    """Id, start and length of the last passage of a row."""
-    sql = "select id, start, length from passage where kind = ? and row = ? order by start desc limit 1"
-    return db.row(sql, (kind, row))
-
-
-def _cut(source: SourceRow, start: int = 0, most: int = _PORTION) -> tuple[list[Passage], bool]:
-    """The passages from `start` on, of a long text those within the next `most` characters; and whether more follow."""
+def _cut(source: SourceRow, start: int = 0) -> tuple[list[Passage], bool]:
+    """The passages from `start` on, of a long text those of the next portion; and whether more follow."""
     long = len(source.text) > _LONG
     every = terms.chunks(source.text, start=start)
-    pieces = list(takewhile(lambda piece: piece[0] < start + most, every) if long else every)
+    pieces = list(takewhile(lambda piece: piece[0] < start + _PORTION, every) if long else every)
     tail = sum(pieces[-1]) < len(source.text)
     day = (source.at + 60 * source.utc_offset) // 86_400
     end = sum(pieces[-1])
@@ -264,35 +256,22 @@ def _add_trigrams(db: Database) -> bool:
     return True
 
 
-def _index_tail(db: Database, kind: str, row: int) -> Iterator[None]:
-    """Index what follows the last passage of a row. Ends when another process indexes or erases it meanwhile."""
-    last = _last_passage(db, kind, row)
-    source = next(_read(db, kind, [row]), None)  # once: reading it for each step would take the square of its length
-    if last is None or source is None:
-        with db.write():
-            db.execute("update stale set tail = 0 where kind = ? and row = ?", (kind, row))
-        return
-
-    def index(step: Sequence[Passage], last: Row, *, is_end: bool) -> Row | None:
-        """The new last passage. As long as the old one is there, the text is the one that was read: no text changes
-        while it has passages."""
-        with db.write():
-            if _last_passage(db, kind, row) != last:
-                return None
-            _add(db, kind, step)
-            if is_end:
+def _index_tail(db: Database) -> bool:
+    """Index the next portion of a long text that waits, in one transaction; False when none does."""
+    if not db.value("select 1 from stale where tail limit 1"):
+        return False
+    with db.write():
+        for kind, row in db.rows("select kind, row from stale where tail limit 1"):
+            sql = "select start, length from passage where kind = ? and row = ? order by start desc limit 1"
+            last, source = db.row(sql, (kind, row)), next(_read(db, kind, [row]), None)
+            if last is None or source is None:
+                db.execute("update stale set tail = 0 where kind = ? and row = ?", (kind, row))
+                continue
+            made, tail = _cut(source, terms.next_start(*last))
+            _add(db, kind, made)
+            if not tail:
                 db.execute("delete from stale where kind = ? and row = ?", (kind, row))
-            return _last_passage(db, kind, row)
-
-    tail = True
-    while tail:
-        made, tail = _cut(source, terms.next_start(last[1], last[2]), _BLOCK)
-        for first in range(0, len(made), _STEP):
-            step, is_end = made[first : first + _STEP], not tail and first + _STEP >= len(made)
-            last = _without_damaged(db, partial(index, step, last, is_end=is_end))
-            yield
-            if last is None:
-                return
+    return True
 
 
 def _without_damaged(db: Database, step: Callable[[], T]) -> T:
@@ -319,10 +298,8 @@ def _steps(db: Database) -> Iterator[None]:
         many = "select count(*) from (select 1 from stale where not tail limit ?)"
         if db.value(many, (_MANY_STALE,)) == _MANY_STALE:
             yield from _refresh_import(db)
-        elif refresh(db) or _without_damaged(db, lambda: _add_trigrams(db)):
+        elif refresh(db) or any(_without_damaged(db, partial(step, db)) for step in (_add_trigrams, _index_tail)):
             yield
-        elif waiting := db.row("select kind, row from stale where tail limit 1"):
-            yield from _index_tail(db, *waiting)
         elif word_tables.is_importing(db):
             yield from word_tables.condense(db)  # a search reads each segment: a tenth of its time
         else:
