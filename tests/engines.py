@@ -41,10 +41,8 @@ _REASONS = {
     "what a command imports": "test_imports.py::*",
     "what a recalled text may do": "test_injection.py::*",
     "how the tests start the program": "test_warm.py::*",
-    "which session goes on": (
-        "e2e/test_ask.py::test_a_*session_* e2e/test_ask.py::test_the_latest_session_* e2e/test_continue.py::* "
-        "e2e/test_sessions.py::test_resuming_*"
-    ),
+    "which session goes on": "e2e/test_ask.py::test_a_*session_* e2e/test_ask.py::test_the_latest_session_* "
+    "e2e/test_continue.py::*",
     "the options of `ask`": "e2e/test_ask_forms.py::*",
     "who may allow a call": "e2e/test_ask_approval.py::*",
     "what a session begins with": "e2e/test_carry_over.py::*",
