@@ -1,5 +1,6 @@
 """Another assistant, played by the client of the protocol's own library, at the door of this memory."""
 
+import json
 import sys
 from contextlib import asynccontextmanager
 
@@ -173,3 +174,12 @@ def test_a_save_over_the_real_door_waits_in_the_review(program):
     assert "My boat is blue" in program("facts", "review").out
     assert program("facts", "list").out == ""
     assert program("facts", "review", "--check").code == 1
+
+
+def test_what_was_asked_before_the_input_closed_is_answered(program):
+    known = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a client", "version": "1"}}
+    requests = [("initialize", known), *[("tools/call", {"name": "mem_search", "arguments": {"query": "tea"}})] * 3]
+    asked = [{"jsonrpc": "2.0", "id": n, "method": method, "params": of} for n, (method, of) in enumerate(requests)]
+    lines = [asked[0], {"jsonrpc": "2.0", "method": "notifications/initialized"}, *asked[1:]]
+    ran = program("mcp", "serve", stdin="".join(f"{json.dumps(each)}\n" for each in lines))
+    assert sorted(json.loads(line)["id"] for line in ran.out.splitlines()) == [0, 1, 2, 3]
