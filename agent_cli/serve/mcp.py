@@ -61,7 +61,7 @@ async def _answer_all(made: "MCPServer[Any]") -> None:
         async def pass_requests() -> None:
             async with to_server:
                 async for each in asked:
-                    message = getattr(each, "message", None)  # else an error
+                    message: Any = getattr(each, "message", None)  # else an error
                     if getattr(message, "method", "") == "notifications/cancelled":
                         unanswered.discard((message.params or {}).get("requestId"))
                     elif hasattr(message, "method") and hasattr(message, "id"):
