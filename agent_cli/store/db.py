@@ -203,19 +203,14 @@ class Database:
             self._connection.close()
 
     def execute(self, sql: str, values: Any = ()) -> int:
-        """Run one statement and return how many rows it changed."""
+        """Run statements and return how many rows the last one changed."""
         with self._translate_errors():
-            self._connection.execute(sql, values).fetchall()
+            self._connection.execute(sql, values).fetchall()  # apsw runs them only as far as rows are read
             return self._connection.changes()
 
     def execute_many(self, sql: str, rows: Iterable[Any]) -> None:
         with self._translate_errors():
             self._connection.executemany(sql, rows).fetchall()
-
-    def script(self, sql: str) -> None:
-        """Run several statements to the end; apsw runs them only as far as rows are read."""
-        with self._translate_errors():
-            self._connection.execute(sql).fetchall()
 
     def rows(self, sql: str, values: Any = ()) -> list[Row]:
         with self._translate_errors():
@@ -281,7 +276,7 @@ class Database:
                 self.execute("release step" if nested else "commit")
             except BaseException:
                 if self._connection.in_transaction:  # when the disk is full, SQLite has rolled back itself
-                    self.script("rollback to step; release step" if nested else "rollback")
+                    self.execute("rollback to step; release step" if nested else "rollback")
                 raise
 
     @contextmanager

@@ -75,7 +75,7 @@ def reconcile(db: Database, now: datetime, schema: str = SCHEMA, steps: Steps = 
     if is_current(db, schema, steps):
         return []
     wanted = Database()
-    wanted.script(schema)
+    wanted.execute(schema)
     with db.write():
         if damaged_tables(db):
             raise StoreError(f"{db.path}: {_DAMAGED}; `agent db check` says what to do")
@@ -122,7 +122,7 @@ def differences(db: Database, wanted: Database | None = None) -> list[str]:
     """What the file lacks of the schema, as in "the column note.title"."""
     if wanted is None:
         wanted = Database()
-        wanted.script(SCHEMA)
+        wanted.execute(SCHEMA)
     existing, found = _names(db), []
     for (kind, name), sql in _names(wanted).items():
         if (kind, name) not in existing or (kind in _RECREATED and existing[kind, name] != sql):

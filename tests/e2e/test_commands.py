@@ -323,7 +323,7 @@ EVERY = [["ask", "hi"], ["notes", "list"], ["sessions", "list"], ["jobs", "list"
 @pytest.mark.parametrize("command", EVERY[:3], ids=" ".join)
 def test_a_newer_database_is_refused_untouched(program, command):
     db = Database(program.db, "delete")
-    db.script(f"pragma application_id = {0x41474E54}; pragma user_version = {VERSION + 1}; create table a (b)")
+    db.execute(f"pragma application_id = {0x41474E54}; pragma user_version = {VERSION + 1}; create table a (b)")
     db.close()
     before = program.db.read_bytes()
     said = (
@@ -345,7 +345,7 @@ NO_FILE = {
 
 def _other(path):
     db = Database(path, "delete")
-    db.script("create table theirs (a)")
+    db.execute("create table theirs (a)")
     db.close()
 
 
@@ -376,7 +376,7 @@ def test_a_database_folder_without_permission_is_said(program):
 def test_a_damaged_database_is_said_and_doctor_knows(program):
     program("notes", "add", "x" * 100_000)
     db = Database(program.db)
-    db.script("pragma wal_checkpoint(truncate)")
+    db.execute("pragma wal_checkpoint(truncate)")
     db.close()
     raw = bytearray(program.db.read_bytes())
     raw[4096 * 2 : -4096] = b"\xff" * (len(raw) - 4096 * 3)

@@ -173,7 +173,7 @@ def test_a_database_in_memory_is_seen_by_every_thread_and_by_no_other(tmp_path):
     first, other = open_shared_memory(), open_shared_memory()
     first.prepare()
     other.prepare()
-    first.script("create table word (text text)")
+    first.execute("create table word (text text)")
 
     def write():
         again = first.another_connection()
@@ -222,7 +222,7 @@ def test_the_journal_is_emptied_unless_somebody_reads_what_was_there_before(tmp_
     db.prepare()
     db.execute("create table t (x)")
     other = db.another_connection()
-    other.script("begin; select * from t")
+    other.execute("begin; select * from t")
     db.execute("insert into t values (1)")
     assert db.truncate_journal(0.05) is False
     assert (tmp_path / "memory.db-wal").stat().st_size > 0

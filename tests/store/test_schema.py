@@ -74,7 +74,7 @@ def shape(database):
 
 def test_a_new_file_gets_the_whole_schema(db):
     wanted = Database()
-    wanted.script(schema.SCHEMA)
+    wanted.execute(schema.SCHEMA)
     assert schema._names(db) == schema._names(wanted)
     assert db.value("pragma application_id") == schema.APPLICATION_ID
     assert db.value("pragma user_version") == schema.VERSION
@@ -129,7 +129,7 @@ def test_a_changed_index_or_trigger_is_made_again(db, now, later):
     assert changed != schema.SCHEMA
     schema.reconcile(db, NOON, changed)
     wanted = Database()
-    wanted.script(changed)
+    wanted.execute(changed)
     assert shape(db) == shape(wanted)
 
 
@@ -216,7 +216,7 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(old):
 
 def test_a_column_that_came_later_has_a_default_or_may_be_null(old):
     now = Database()
-    now.script(schema.SCHEMA)
+    now.execute(schema.SCHEMA)
     for kind, table in schema._names(old):
         if kind == "table" and table not in DERIVED:
             first = {name for _, name, *_ in columns(old, table)}
@@ -228,8 +228,8 @@ def test_a_column_that_came_later_has_a_default_or_may_be_null(old):
 def test_every_other_column_could_be_added_later(table):
     """A file that lacks them, with a row in it, gets the very same columns."""
     wanted, file = Database(), Database()
-    wanted.script(schema.SCHEMA)
-    file.script(schema.SCHEMA)
+    wanted.execute(schema.SCHEMA)
+    file.execute(schema.SCHEMA)
     for kind, about in schema._names(file):
         if kind != "table":
             file.execute(f'drop {kind} "{about}"')

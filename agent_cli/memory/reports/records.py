@@ -27,13 +27,11 @@ _KEYS = {
 
 def tokens_of_turn(db: Database, session: int, question: int) -> tuple[int, int]:
     """The tokens in and out of all replies to a message of the person."""
+    next_question = "select min(id) from message where session_id = ?1 and role = 'user' and id > ?2"
     [(tokens_in, tokens_out)] = db.rows(
-        """select coalesce(sum(tokens_in), 0), coalesce(sum(tokens_out), 0) from message
-           where session_id = :session and role = 'assistant' and id > :question and not exists (
-               select 1 from message later
-               where later.session_id = :session and later.role = 'user' and later.id > :question
-                 and later.id < message.id)""",
-        {"session": session, "question": question},
+        f"""select coalesce(sum(tokens_in), 0), coalesce(sum(tokens_out), 0) from message
+            where session_id = ?1 and role = 'assistant' and id > ?2 and coalesce(id < ({next_question}), true)""",
+        (session, question),
     )
     return tokens_in, tokens_out
 
@@ -61,33 +59,28 @@ def token_usage(db: Database, owner: str, per: Per, limit: int) -> list[dict[str
 def tool_calls(db: Database, owner: str, limit: int, since: datetime | None = None) -> list[dict[str, Any]]:
     """The newest calls, newest last. A running one has no result; `asked_in`: the message of the model with it."""
     rows = db.rows(
-        """select m.id, (select min(a.id) from message a
-                          where a.session_id = m.session_id and a.id > m.id and a.role = 'tool'
-                                and a.answers = c.call_id) as result,
-                   c.name, c.arguments, m.session_id, m.at, m.utc_offset
+        """select m.id, r.id, r.failed, substr(r.text, 1, 9), c.name, c.arguments, m.session_id, m.at, m.utc_offset
             from tool_call c join message m on m.id = c.message_id
+            left join message r on r.id = (select min(id) from message where session_id = m.session_id and id > m.id
+                                             and role = 'tool' and answers = c.call_id)
             where m.owner = ? and c.uid >= ? order by c.id desc limit ?""",
         (owner, ids.lowest(since) if since else "", limit),
     )
+    failures = {"refused: ": "refused", "not run: ": "not run"}  # by how the result begins
     found = [
         {
             "result": ids.handle("message", result) if result else None,
             "tool": name,
-            "outcome": _outcome(db, result) if result else "no result",
+            "outcome": failures.get(begin, "failed") if failed else "done" if result else "no result",
             "arguments": arguments,
             "asked_in": ids.handle("message", message),
             "session": session,
             "at": at,
             "utc_offset": offset,
         }
-        for message, result, name, arguments, session, at, offset in rows
+        for message, result, failed, begin, name, arguments, session, at, offset in rows
     ]
     return found[::-1]
-
-
-def _outcome(db: Database, result: int) -> str:
-    failed, begins = db.rows("select failed, substr(text, 1, 9) from message where id = ?", (result,))[0]
-    return {"refused: ": "refused", "not run: ": "not run"}.get(begins, "failed") if failed else "done"
 
 
 _SUBJECTS = " ".join(

@@ -218,7 +218,7 @@ def test_a_job_that_is_soon_done_does_not_look_who_else_asks_and_a_long_one_look
 def test_the_job_of_forgetting_waits_for_a_reader_and_then_empties_the_journal(tmp_path):
     database = empty(tmp_path / "memory.db")
     reader = database.another_connection()
-    reader.script("begin; select * from note")
+    reader.execute("begin; select * from note")
     jobs.add(database, tombstones.JOB, "all", NOON)
     worker.run_one(job_context(database))
     why = "another process still reads data that was erased; this is tried again"

@@ -49,7 +49,7 @@ def test_a_session_that_is_left_has_an_extract_until_its_summary_is_made(db, spo
 
 
 def test_closing_is_whole_or_not_at_all(db, spoken):
-    db.script("create trigger broken before insert on job begin select raise(abort, 'broken'); end;")
+    db.execute("create trigger broken before insert on job begin select raise(abort, 'broken'); end;")
     before = after(db, spoken)
     with pytest.raises(Exception, match="broken"):
         closing.close(db, spoken, noon)
