@@ -42,7 +42,7 @@ from prompt_toolkit.utils import is_dumb_terminal
 from agent_cli import terminal
 from agent_cli.render.layout import cut, wrap, wrapped
 from agent_cli.render.styles import YOU
-from agent_cli.repl.keyboard.keys import ENTERS, NEWLINE, SEND, KeyAhead, typed_ahead
+from agent_cli.repl.keyboard.keys import ENTERS, NEWLINE, SEND, KeyAhead, text_of, typed_ahead
 from agent_cli.text import clean
 from agent_cli.values import frozen
 
@@ -226,21 +226,12 @@ def _name(press: KeyPress) -> str:
 
 
 _SIGN, _HINT = "⏎", "   sent after the answer; Backspace takes it back"
-_LONGEST = 2000  # characters of a paste that are shown
+_LONGEST = 2000  # characters that are shown
 
 
 def _shown(draft: Sequence[KeyPress]) -> str:
     """The draft as one line, with a sign for each Enter that will send it."""
-    line = ""
-    for key in draft:
-        if key.key in ENTERS:
-            line += f" {_SIGN}"
-        elif key.key in (Keys.ControlJ, NEWLINE):
-            line += " "
-        elif key.key == Keys.BracketedPaste:
-            line += " ".join(clean(key.data[:_LONGEST]).split())
-        elif _is_text(key):
-            line += clean(key.key)
+    line = text_of(draft, f" {_SIGN}")[-_LONGEST:].replace("\n", " ")
     return line + _HINT if line.endswith(_SIGN) else line
 
 

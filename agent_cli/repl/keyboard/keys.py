@@ -100,10 +100,11 @@ def typed_ahead(pressed: Sequence[KeyAhead], send: bool = True) -> list[KeyAhead
     return ahead
 
 
-def text_of(pressed: Sequence[KeyPress]) -> str:
-    newlines = (SEND, Keys.ControlM, Keys.ControlJ, NEWLINE)
-    typed = ("\n" if key.key in newlines else "" if key.data.startswith("\x1b") else key.data for key in pressed)
-    return clean("".join(typed)).strip()
+def text_of(pressed: Sequence[KeyPress], enter: str = "\n") -> str:
+    """The words among the keys; `enter` stands for each Enter that sends."""
+    signs: dict[Keys | str, str] = {**dict.fromkeys(ENTERS, enter), Keys.ControlJ: "\n", NEWLINE: "\n"}
+    typed = (signs.get(key.key, "" if key.data.startswith("\x1b") else key.data) for key in pressed)
+    return clean("".join(typed))
 
 
 class Pastes:

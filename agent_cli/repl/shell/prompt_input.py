@@ -216,7 +216,7 @@ class PromptInput:
         """Store what was typed and not sent in the history, when a signal ends the program."""
         if self._asking:
             self.buffer.append_to_history()
-        if waiting := keys.text_of(get_typeahead(self.input)):
+        if waiting := keys.text_of(get_typeahead(self.input)).strip():
             self.pastes.at_once = True  # it may contain a paste
             self._history.append_string(waiting)
 
