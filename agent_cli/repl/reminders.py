@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from agent_cli import clock
 from agent_cli.app.app import App
 from agent_cli.errors import StoreError
 from agent_cli.memory.dates import moments
@@ -38,10 +39,9 @@ class Reminders:
     def start_lines(self) -> list[str]:
         """Lines for the start: what became due meanwhile, and what is due later today, if anything is."""
         lines, now = self.due_lines(), self._app.time()
-        due_now = {each.id for each in tasks.due(self._app.db, self._app.scope.owner, now)}
-        later = tasks.due(self._app.db, self._app.scope.owner, now, now.replace(hour=23, minute=59, second=59))
-        parts = []
-        for each in (found := [each for each in later if each.id not in due_now])[:_SHOWN]:
+        due = tasks.due(self._app.db, self._app.scope.owner, now, now.replace(hour=23, minute=59, second=59))
+        found, parts = [each for each in due if (each.comes_up or "") > clock.utc(now)], []
+        for each in found[:_SHOWN]:
             at = datetime.fromisoformat(each.comes_up or "").astimezone(moments.get_zone(each.zone, now))
             parts.append(f"{at:%H:%M} {each.name} ({each.handle})")
         more = f" and {len(found) - _SHOWN} more: /tasks" if len(found) > _SHOWN else ""
