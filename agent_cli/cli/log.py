@@ -141,38 +141,29 @@ def run_jobs(
     due: bool = flag("--due", "", hidden=True),  # exit when nothing is left to begin
 ) -> None:
     """Run what is due, then wait for more."""
-    from agent_cli.repl import reminders  # what works, needed for this alone
-
-    app_ = invocation.app()
-    with reminders.shown_meanwhile(app_, invocation.note, quiet=invocation.quiet):
-        done = _run_jobs(app_, until_idle=until_idle, due=due)
-    invocation.note(f"{text.counted(done, 'job was', 'jobs were')} run")
-
-
-def _run_jobs(app_: App, *, until_idle: bool, due: bool) -> int:
-    """Run what is due, and go on unless only that is wanted; returns how many jobs were run.
-
-    `until_idle`: go on while another process still runs a job.
-    """
-    from agent_cli.agent.jobs import worker
+    from agent_cli.agent.jobs import worker  # what works, needed for this alone
     from agent_cli.app import background, upkeep
     from agent_cli.llm.model import Cancel
+    from agent_cli.repl import reminders
 
+    app_ = invocation.app()
     job_context = background.job_context(app_, app_.db, Cancel())
     done, surveyed_again, surveyed = 0, False, float("-inf")
-    while True:
-        if time.monotonic() - surveyed >= _SURVEY:
-            worker.queue_due(job_context)
-            upkeep.queue_index(app_, app_.db)
-            surveyed = time.monotonic()
-        while worker.run_one(job_context):
-            done += 1
-        if until_idle and done and not surveyed_again:  # what the jobs have written calls for others, once
-            surveyed_again, surveyed = True, float("-inf")
-            continue
-        if due or (until_idle and not jobs.are_running(app_.db, app_.time())):
-            return done
-        time.sleep(_QUEUE_PAUSE)
+    with reminders.shown_meanwhile(app_, invocation.note, quiet=invocation.quiet):
+        while True:
+            if time.monotonic() - surveyed >= _SURVEY:
+                worker.queue_due(job_context)
+                upkeep.queue_index(app_, app_.db)
+                surveyed = time.monotonic()
+            while worker.run_one(job_context):
+                done += 1
+            if until_idle and done and not surveyed_again:  # what the jobs have written calls for others, once
+                surveyed_again, surveyed = True, float("-inf")
+                continue
+            if due or (until_idle and not jobs.are_running(app_.db, app_.time())):  # not while another process runs one
+                break
+            time.sleep(_QUEUE_PAUSE)
+    invocation.note(f"{text.counted(done, 'job was', 'jobs were')} run")
 
 
 @jobs_app.command()

@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -155,31 +156,16 @@ def show(app_: App, handle: ScheduleHandle, as_json: AsJson = False) -> None:
     output.fields(((name, value) for name, value in rows.items() if value), 8)
 
 
-@app.command(decides=True)
-def rm(app_: App, handles: ScheduleHandles) -> None:
-    """Hide schedules, which run no more; `restore` brings them back."""
-    _change(app_, handles, "hidden")
+Change = Literal["hidden", "restored", "paused", "resumed"]
+_CHANGES: tuple[tuple[str, Change, str], ...] = (
+    ("rm", "hidden", "Hide schedules, which run no more; `restore` brings them back."),
+    ("restore", "restored", "Bring hidden schedules back."),
+    ("pause", "paused", "Pause schedules until `resume`."),
+    ("resume", "resumed", "Let schedules run again; missed runs are not made up."),
+)
 
 
-@app.command(decides=True)
-def restore(app_: App, handles: ScheduleHandles) -> None:
-    """Bring hidden schedules back."""
-    _change(app_, handles, "restored")
-
-
-@app.command()
-def pause(app_: App, handles: ScheduleHandles) -> None:
-    """Pause schedules until `resume`."""
-    _change(app_, handles, "paused")
-
-
-@app.command(decides=True)
-def resume(app_: App, handles: ScheduleHandles) -> None:
-    """Let schedules run again; missed runs are not made up."""
-    _change(app_, handles, "resumed")
-
-
-def _change(app_: App, handles: list[str], done: Literal["hidden", "restored", "paused", "resumed"]) -> None:
+def _change(done: Change, app_: App, handles: ScheduleHandles) -> None:
     """Change schedules, and say when each runs next or what takes the change back."""
     back = {"hidden": "restore", "paused": "resume"}.get(done)
     for each in [_schedule(app_, handle) for handle in dict.fromkeys(handles)]:
@@ -193,6 +179,10 @@ def _change(app_: App, handles: list[str], done: Literal["hidden", "restored", "
         now = schedules.change(app_.db, each, done, app_.time)
         then = f" (agent schedule {back} {each.handle})" if back else f", next {_state(now, app_.time())}"
         output.say(f"{done} {_short(now)}{then}")
+
+
+for _name, _done, _help in _CHANGES:
+    app.command(_name, help=_help, decides=_name != "pause")(partial(_change, _done))
 
 
 def choose(file: str, command: Sequence[str], to_note: bool) -> tuple[Target, str]:

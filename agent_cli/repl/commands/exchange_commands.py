@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TextIO
 
 from agent_cli import text
@@ -197,36 +198,26 @@ _ALTERNATIVES = "/raw shows it to be selected, /export FILE writes the session"
 
 def to_clipboard(text: str, environ: Mapping[str, str], out: TextIO) -> str:
     """Copy the text and return by what means, as in "with xclip". Raises UsageError when nothing can copy."""
-    for program in _clipboard_programs(environ):
-        encoded = text.encode("utf-16" if program[0] == "clip.exe" else "utf-8", "replace")
-        null = subprocess.DEVNULL  # some programs stay running to serve the text, and would hold a pipe open
-        try:
+    here = not (environ.get("SSH_CONNECTION") or environ.get("SSH_TTY"))
+    programs = (  # whether one may work here, the most reliable first
+        (environ.get("TMUX"), ["tmux", "load-buffer", "-w", "-"]),  # also to the clipboard outside
+        (here and sys.platform == "darwin", ["pbcopy"]),
+        (here and environ.get("WAYLAND_DISPLAY"), ["wl-copy"]),
+        (here and environ.get("DISPLAY"), ["xclip", "-selection", "clipboard"]),
+    )
+    encoded = text.encode("utf-8", "replace")
+    null = subprocess.DEVNULL  # some programs stay running to serve the text, and would hold a pipe open
+    for program in (words for may_work, words in programs if may_work and shutil.which(words[0])):
+        with suppress(OSError, subprocess.SubprocessError):
             subprocess.run(
                 program, input=encoded, stdout=null, stderr=null, timeout=_TIMEOUT, check=True, start_new_session=True
             )
             return f"with {program[0]}"
-        except (OSError, subprocess.SubprocessError):
-            continue
-    if not out.isatty() or environ.get("TERM", "dumb") == "dumb" or environ.get("STY"):
+    if not out.isatty() or environ.get("TERM", "dumb") == "dumb":
         raise UsageError(f"there is nothing here to copy with: {_ALTERNATIVES}")
-    encoded = base64.b64encode(text.encode("utf-8", "replace"))
-    if len(encoded) > _MAX_BASE64:
+    sequence = base64.b64encode(encoded).decode()
+    if len(sequence) > _MAX_BASE64:
         raise UsageError(f"{len(text):,} characters are more than a terminal takes at once: {_ALTERNATIVES}")
-    sequence = f"\x1b]52;c;{encoded.decode()}\x07"
-    if environ.get("TMUX"):  # an old tmux without load-buffer -w: pass the sequence through
-        sequence = f"\x1bPtmux;{sequence.replace(chr(27), chr(27) * 2)}\x1b\\"
-    out.write(sequence)
+    out.write(f"\x1b]52;c;{sequence}\x07")
     out.flush()
     return "through the terminal; if nothing arrives, it is set to refuse that: /raw shows the words to be selected"
-
-
-def _clipboard_programs(environ: Mapping[str, str]) -> list[list[str]]:
-    """The commands that are installed and may work here, the most reliable first."""
-    commands = [["tmux", "load-buffer", "-w", "-"]] if environ.get("TMUX") else []  # also to the clipboard outside
-    if not (environ.get("SSH_CONNECTION") or environ.get("SSH_TTY")):
-        commands += [["pbcopy"]] if sys.platform == "darwin" else []
-        commands += [["wl-copy"]] if environ.get("WAYLAND_DISPLAY") else []
-        if environ.get("DISPLAY"):
-            commands += [["xclip", "-selection", "clipboard"], ["xsel", "--clipboard", "--input"]]
-        commands += [["clip.exe"]] if environ.get("WSL_DISTRO_NAME") else []
-    return [command for command in commands if shutil.which(command[0])]

@@ -99,13 +99,6 @@ def test_over_ssh_no_program_of_the_other_machine_is_used(clip):
     assert not clip.exists()
 
 
-def test_inside_a_tmux_that_cannot_the_sequence_is_handed_through(monkeypatch):
-    monkeypatch.setenv("PATH", "/nowhere")
-    screen = Screen()
-    exchange_commands.to_clipboard("words", {"TERM": "screen", "TMUX": "/tmp/x,1,0"}, screen)
-    assert screen.getvalue() == "\x1bPtmux;\x1b\x1b]52;c;d29yZHM=\x07\x1b\\"
-
-
 @for_each(
     ("words", "environ", "screen"),
     [
