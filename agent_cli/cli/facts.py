@@ -207,22 +207,16 @@ def profile(app_: App) -> None:
     output.say(fact_profile.describe(app_.db, app_.scope, None, app_.time(), app_.profile_tokens))
 
 
-@app.command(decides=True)
-def always(app_: App, handle: FactHandle) -> None:
-    """Tell a fact in every session."""
-    _tell(app_, handle, fact_profile.ALWAYS, "is told in every session")
-
-
-@app.command(decides=True)
-def never(app_: App, handle: FactHandle) -> None:
-    """Tell a fact only where a question calls for it."""
-    _tell(app_, handle, fact_profile.NEVER, "is told only where a question calls for it")
-
-
-def _tell(app_: App, handle: str, decision: str, outcome: str) -> None:
+def _tell(decision: str, outcome: str, app_: App, handle: FactHandle) -> None:
     fact = _find(app_, handle)
     adoption.set_in_profile(app_.memory, fact, decision)
     output.say(f"{_short(fact)} {outcome} (agent facts undo {fact.handle})")
+
+
+_always = partial(_tell, fact_profile.ALWAYS, "is told in every session")
+app.command("always", help="Tell a fact in every session.", decides=True)(_always)
+_never = partial(_tell, fact_profile.NEVER, "is told only where a question calls for it")
+app.command("never", help="Tell a fact only where a question calls for it.", decides=True)(_never)
 
 
 @app.command(decides=True)

@@ -1,6 +1,7 @@
 """`agent notes`, `agent tasks` and `agent remind`: notes, and tasks with the time to be reminded of them."""
 
 import sys
+from functools import partial
 from typing import Annotated
 
 from typer import Argument, Option
@@ -149,17 +150,14 @@ def remind(
     Times are written as “friday 3pm”, “in two hours”, “tomorrow at noon”, “24.12. 18:00”, “every monday 9:00”,
     “every last friday 17:00”, or in German. The time that was understood is printed.
     """
-    if words or sys.stdin.isatty():
-        _add_task(app_, " ".join(words or []), at, "typed")
-    else:
-        _add_task(app_, sys.stdin.buffer.read().decode("utf-8", "replace"), at, "piped")
-
-
-def _add_task(app_: App, words: str, at: str | None, origin: Origin) -> None:
+    typed = bool(words) or sys.stdin.isatty()
+    given_words = " ".join(words or []) if typed else sys.stdin.buffer.read().decode("utf-8", "replace")
     now, zone = app_.time(), moments.local_zone()
-    text, due = (words, due_times.parse(at, now, zone)) if at is not None else due_times.find(words, now, zone)
-    task = tasks.add(app_.db, app_.scope, text, due, app_.time, origin="tool" if app_.child else origin)
-    output.say(f"kept {tasks.receipt(task, now)}")
+    text, due = (
+        (given_words, due_times.parse(at, now, zone)) if at is not None else due_times.find(given_words, now, zone)
+    )
+    origin: Origin = "tool" if app_.child else "typed" if typed else "piped"
+    output.say(f"kept {tasks.receipt(tasks.add(app_.db, app_.scope, text, due, app_.time, origin=origin), now)}")
 
 
 @tasks_app.command("list")
@@ -204,24 +202,14 @@ def show_task(app_: App, handle: TaskHandle, as_json: AsJson = False) -> None:
         output.say("done")
 
 
-@tasks_app.command("add")
-def add_task(
-    app_: App, words: list[str] = argument("What and when: call the dentist friday 3pm."), at: AtOption = None
-) -> None:
-    """Add a task, as `agent remind` does."""
-    _add_task(app_, " ".join(words), at, "typed")
+def _change(verb: tasks.Verb, app_: App, handles: TaskHandles) -> None:
+    output.lines(tasks.change(app_.db, app_.scope.owner, verb, handles, app_.time, "agent tasks"))
 
 
-@tasks_app.command()
-def done(app_: App, handles: TaskHandles) -> None:
-    """Mark tasks as done. One that repeats moves to its next time; `rm` ends it."""
-    _change(app_, "done", handles)
-
-
-@tasks_app.command()
-def reopen(app_: App, handles: TaskHandles) -> None:
-    """Open tasks again."""
-    _change(app_, "reopen", handles)
+tasks_app.command("add", help="Add a task, as `agent remind` does.")(remind)
+_DONE = "Mark tasks as done. One that repeats moves to its next time; `rm` ends it."
+tasks_app.command("done", help=_DONE)(partial(_change, "done"))
+tasks_app.command("reopen", help="Open tasks again.")(partial(_change, "reopen"))
 
 
 @tasks_app.command()
@@ -251,21 +239,9 @@ def edit_task(app_: App, handle: TaskHandle, words: NewWords = None, at: AtOptio
     output.say(f"changed {tasks.receipt(task, app_.time())}")
 
 
-@tasks_app.command("rm", decides=True)
-def rm_tasks(app_: App, handles: TaskHandles) -> None:
-    """Hide tasks; they come up no more."""
-    _change(app_, "rm", handles)
-
-
-@tasks_app.command("restore", decides=True)
-def restore_tasks(app_: App, handles: TaskHandles) -> None:
-    """Bring hidden tasks back."""
-    _change(app_, "restore", handles)
+tasks_app.command("rm", help="Hide tasks; they come up no more.", decides=True)(partial(_change, "rm"))
+tasks_app.command("restore", help="Bring hidden tasks back.", decides=True)(partial(_change, "restore"))
 
 
 def _task(app_: App, handle: str) -> tasks.Task:
     return tasks.get(app_.db, ids.number("task", handle), app_.scope.owner)
-
-
-def _change(app_: App, verb: tasks.Verb, handles: list[str]) -> None:
-    output.lines(tasks.change(app_.db, app_.scope.owner, verb, handles, app_.time, "agent tasks"))

@@ -5,6 +5,7 @@ Those of other programs are imported as transcripts: searched and recalled like 
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -182,27 +183,7 @@ import_app = group(
 Export = Annotated[Path, Argument(metavar="FILE", help="The exported .zip, its folder, or conversations.json.")]
 
 
-@import_app.command(decides=True)
-def chatgpt(invocation: Invocation, file: Export) -> None:
-    """Import an export of ChatGPT. A newer one adds what is new; broken entries are reported and skipped (exit 1)."""
-    _import(invocation, file, "chatgpt")
-
-
-@import_app.command(decides=True)
-def claude(invocation: Invocation, file: Export) -> None:
-    """Import an export of Claude. A newer one adds what is new; broken entries are reported and skipped (exit 1)."""
-    _import(invocation, file, "claude")
-
-
-@import_app.command(decides=True)
-def llm(
-    invocation: Invocation, file: Path = argument("Its logs.db; `llm logs path` says where that is.", metavar="FILE")
-) -> None:
-    """Import what llm has logged. The file is only read; a later import adds what is new."""
-    _import(invocation, file, "llm")
-
-
-def _import(invocation: Invocation, file: Path, source: str) -> None:
+def _import(source: str, invocation: Invocation, file: Export) -> None:
     from agent_cli.memory.transfers import export_files  # no other command needs it
 
     read = {"chatgpt": export_files.chatgpt, "claude": export_files.claude, "llm": export_files.llm}[source]
@@ -221,3 +202,16 @@ def _import(invocation: Invocation, file: Path, source: str) -> None:
         upkeep.index_all(app_, app_.db)
         background.start(app_)
     _report(done, "entry", "entries")
+
+
+_NEWER = "A newer one adds what is new; broken entries are reported and skipped (exit 1)."
+import_app.command("chatgpt", help=f"Import an export of ChatGPT. {_NEWER}", decides=True)(partial(_import, "chatgpt"))
+import_app.command("claude", help=f"Import an export of Claude. {_NEWER}", decides=True)(partial(_import, "claude"))
+
+
+@import_app.command(decides=True)
+def llm(
+    invocation: Invocation, file: Path = argument("Its logs.db; `llm logs path` says where that is.", metavar="FILE")
+) -> None:
+    """Import what llm has logged. The file is only read; a later import adds what is new."""
+    _import("llm", invocation, file)

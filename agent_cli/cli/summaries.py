@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
+from functools import partial
 from typing import Annotated, Any
 
 from typer import Argument, Context
@@ -268,19 +269,7 @@ def apply(app_: App, yes: bool = flag("--yes", "Do not ask: you have seen what w
     output.say(f"removed: {_format_counts(removed)}")
 
 
-@retention_app.command("pin", decides=True)
-def pin_rows(app_: App, handles: PinnableHandles) -> None:
-    """Keep sessions with their messages, and summaries, for good."""
-    _pin_rows(app_, handles, True)
-
-
-@retention_app.command("unpin", decides=True)
-def unpin_rows(app_: App, handles: PinnableHandles) -> None:
-    """Make sessions and summaries subject to retention again."""
-    _pin_rows(app_, handles, False)
-
-
-def _pin_rows(app_: App, handles: Sequence[str], pinned: bool) -> None:
+def _pin(pinned: bool, app_: App, handles: PinnableHandles) -> None:
     done = "pinned" if pinned else "unpinned"
     for kind, id in [_pinnable(app_, handle) for handle in handles]:
         handle = ids.handle(kind, id)
@@ -291,6 +280,12 @@ def _pin_rows(app_: App, handles: Sequence[str], pinned: bool) -> None:
                 summaries.pin(app_.db, id, pinned)
             events.append(app_.db, app_.time, f"{kind} {done}", handle, actor="person")
         output.say(f"{done} {handle}")
+
+
+_KEEP = "Keep sessions with their messages, and summaries, for good."
+retention_app.command("pin", help=_KEEP, decides=True)(partial(_pin, True))
+_AGAIN = "Make sessions and summaries subject to retention again."
+retention_app.command("unpin", help=_AGAIN, decides=True)(partial(_pin, False))
 
 
 def _pinnable(app_: App, handle: str) -> tuple[str, int]:

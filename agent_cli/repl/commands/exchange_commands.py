@@ -198,12 +198,12 @@ _ALTERNATIVES = "/raw shows it to be selected, /export FILE writes the session"
 
 def to_clipboard(text: str, environ: Mapping[str, str], out: TextIO) -> str:
     """Copy the text and return by what means, as in "with xclip". Raises UsageError when nothing can copy."""
-    here = not (environ.get("SSH_CONNECTION") or environ.get("SSH_TTY"))
+    local = not (environ.get("SSH_CONNECTION") or environ.get("SSH_TTY"))
     programs = (  # whether one may work here, the most reliable first
         (environ.get("TMUX"), ["tmux", "load-buffer", "-w", "-"]),  # also to the clipboard outside
-        (here and sys.platform == "darwin", ["pbcopy"]),
-        (here and environ.get("WAYLAND_DISPLAY"), ["wl-copy"]),
-        (here and environ.get("DISPLAY"), ["xclip", "-selection", "clipboard"]),
+        (local and sys.platform == "darwin", ["pbcopy"]),
+        (local and environ.get("WAYLAND_DISPLAY"), ["wl-copy"]),
+        (local and environ.get("DISPLAY"), ["xclip", "-selection", "clipboard"]),
     )
     encoded = text.encode("utf-8", "replace")
     null = subprocess.DEVNULL  # some programs stay running to serve the text, and would hold a pipe open
