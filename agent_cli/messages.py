@@ -27,6 +27,16 @@ class Part:
     name: str = ""
 
 
+_JSON_TYPES: dict[str, Any] = {"integer": int, "number": (int, float), "boolean": bool, "string": str, "array": list}
+_JSON_TYPES |= {"object": dict, "null": type(None)}
+
+
+def has_json_type(value: Any, name: Any) -> bool:
+    """Whether a value of a tool's arguments has the type of a JSON Schema; an unknown name accepts any value."""
+    kind = _JSON_TYPES.get(name) if isinstance(name, str) else None
+    return kind is None or (isinstance(value, kind) and (kind is bool or not isinstance(value, bool)))
+
+
 @frozen
 class ToolCall:
     """A call of a tool. `resolved`: the arguments that lead elsewhere than they say, such as a path that is a link."""

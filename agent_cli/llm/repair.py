@@ -11,6 +11,7 @@ from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from typing import Any
 
 from agent_cli.llm.model import Chunk, Done, PriorTextWasThinking, Text, Thinking
+from agent_cli.messages import has_json_type
 from agent_cli.text import Pattern
 
 OPENING, CLOSING = "<think>", "</think>"
@@ -250,7 +251,7 @@ def coerce_arguments(raw: Any, schema: Mapping[str, Any]) -> dict[str, Any]:
 def _coerce(value: Any, schema: Any) -> Any:
     declared = schema.get("type") if isinstance(schema, Mapping) else None
     types = [declared] if isinstance(declared, str) else declared or []
-    if not types or any(_has_type(value, kind) for kind in types):
+    if not types or any(has_json_type(value, kind) for kind in types):
         return value
     for kind in types:
         if kind == "string" and isinstance(value, int | float) and not isinstance(value, bool):
@@ -259,18 +260,9 @@ def _coerce(value: Any, schema: Any) -> Any:
             return int(value)
         if isinstance(value, str) and kind != "string":
             parsed = _parsed(value.strip().lower() if kind == "boolean" else value)
-            if _has_type(parsed, kind) and (parsed is not None or value == "null"):
+            if has_json_type(parsed, kind) and (parsed is not None or value == "null"):
                 return parsed
     return value
-
-
-_TYPES: dict[str, Any] = {"integer": int, "number": (int, float), "boolean": bool, "string": str, "array": list}
-_TYPES |= {"object": dict, "null": type(None)}
-
-
-def _has_type(value: Any, name: Any) -> bool:
-    kind = _TYPES.get(name) if isinstance(name, str) else None
-    return kind is None or (isinstance(value, kind) and (kind is bool or not isinstance(value, bool)))
 
 
 def _parsed(value: Any) -> Any:

@@ -5,7 +5,7 @@ when its client disconnects, and has heartbeats in silence.
 """
 
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -84,14 +84,8 @@ class EventStream(StreamingResponse):
 
     media_type = "text/event-stream"
 
-    def __init__(
-        self,
-        pieces: AsyncGenerator[str, None],
-        headers: Mapping[str, str] | None = None,
-        *,
-        closed: Callable[[], None] = lambda: None,
-    ):
-        super().__init__(pieces, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no", **(headers or {})})
+    def __init__(self, pieces: AsyncGenerator[str, None], *, closed: Callable[[], None] = lambda: None):
+        super().__init__(pieces, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
         self._closed = closed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

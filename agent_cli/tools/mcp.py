@@ -337,13 +337,13 @@ def sanitized_description(name: str, description: str, schema: Mapping[str, Any]
     properties, needed = schema.get("properties"), schema.get("required")
     arguments: dict[str, Any] = {}
     for each, parameter in list(properties.items())[:_MAX_ARGUMENTS] if isinstance(properties, Mapping) else ():
-        if isinstance(parameter, Mapping) and each == _sanitized(each, _MAX_NAME):
+        if isinstance(parameter, Mapping) and each == unfenced(one_line(each, _MAX_NAME)):
             arguments[each] = {key: map_texts(parameter[key], unfenced) for key in _SCHEMA_KEYS if key in parameter}
             if isinstance(words := parameter.get("description"), str) and words.strip():
-                arguments[each]["description"] = _sanitized(words, _MAX_ARGUMENT_DESCRIPTION)
+                arguments[each]["description"] = unfenced(one_line(words, _MAX_ARGUMENT_DESCRIPTION))
     required = [each for each in arguments if isinstance(needed, list) and each in needed]
     parameters = {"type": "object", "properties": arguments, "required": required}
-    described = {"name": name[:_MAX_NAME], "description": _sanitized(description, _MAX_DESCRIPTION)}
+    described = {"name": name[:_MAX_NAME], "description": unfenced(one_line(description, _MAX_DESCRIPTION))}
     return _fitting({**described, "parameters": parameters}, _MAX_DESCRIBED)
 
 
@@ -392,8 +392,3 @@ def _call(servers: Servers, name: str, tool: str, seconds: float, context: ToolC
 def _part_text(part: Any) -> str:
     text = getattr(part, "text", None) or getattr(getattr(part, "resource", None), "text", None)
     return text if isinstance(text, str) else f"[{one_line(str(getattr(part, 'type', 'something')), 30)}, not shown]"
-
-
-def _sanitized(words: str, most: int) -> str:
-    """A server's text on one line; it can neither end nor begin a fence."""
-    return unfenced(one_line(words, most))

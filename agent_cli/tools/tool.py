@@ -29,7 +29,7 @@ from agent_cli.errors import StoreError, UsageError
 from agent_cli.memory.language.triples import SINGLE_VALUED
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search.vectors import QueryEmbedder
-from agent_cli.messages import Message, ToolCall, ToolResult
+from agent_cli.messages import Message, ToolCall, ToolResult, has_json_type
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -44,8 +44,6 @@ OnCancel = Callable[[Callable[[], None]], AbstractContextManager[None]]
 """A context manager that calls a function when the turn is cancelled: `Cancel.on_cancel` of llm/model.py."""
 
 _JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
-_PYTHON_TYPES: dict[str, Any] = {name: kind for kind, name in _JSON_TYPES.items()}
-_PYTHON_TYPES |= {"number": (int, float), "array": list, "object": dict}
 
 
 @frozen
@@ -239,11 +237,8 @@ def _argument_errors(tool: Tool, arguments: dict[str, Any]) -> str:
 
 
 def _has_type(schema: dict[str, Any], value: Any) -> bool:
-    """Whether a value has the schema's type; a schema without a type, as some servers send, accepts any value."""
-    type_ = _PYTHON_TYPES.get(schema["type"]) if isinstance(schema.get("type"), str) else None
     choices = schema.get("enum")
-    right = isinstance(value, type_ or object) and (type_ is bool or not isinstance(value, bool))
-    return type_ is None or (right and (not isinstance(choices, list) or value in choices))
+    return has_json_type(value, schema.get("type")) and (not isinstance(choices, list) or value in choices)
 
 
 # A schema takes thirty tokens and more of every request, so what few questions need is only listed in the description
