@@ -14,26 +14,12 @@ from tests.tables import columns, for_each, listed
 from tests.turns import summarise
 
 PASSPORT = "The passport lies in the blue folder in the attic"
-WORDINGS = (
-    "Where is my passport?",
-    "Do you know where I put my passport?",
-    "where did I leave the passport",
-    "Passport, where is it?",
-    "I can't remember where my passport is",
-    "Can you tell me the place of my passport?",
-    "Have you any idea where the passport could be?",
-    "Wo ist mein passport?",
-)
-TALK = (
-    "Good to hear, congratulations",
-    "Thank you so much, that means a lot",
-    "The backups are on the drive",
-    "Oh wow, how lovely",
-    "You deserve it, take care",
-    "The violets bloom early",
-    "Her bicycle has a flat tyre",
-    "Fingers crossed then",
-)
+WORDINGS = listed("""Where is my passport? | Do you know where I put my passport? | where did I leave the passport
+    Passport, where is it? | I can't remember where my passport is | Can you tell me the place of my passport?
+    Have you any idea where the passport could be? | Wo ist mein passport?""")
+TALK = listed("""Good to hear, congratulations | Thank you so much, that means a lot | The backups are on the drive
+    Oh wow, how lovely | You deserve it, take care | The violets bloom early | Her bicycle has a flat tyre
+    Fingers crossed then""")
 IGNORANT = ("I do not know that.", "Sorry, I have no information about your passport.", "Das weiß ich leider nicht.")
 
 
@@ -113,11 +99,9 @@ def test_who_looks_for_a_new_thing_tells_it(context):
 
 @pytest.mark.parametrize(
     ("told", "asked"),
-    [
-        ("My blood type is B negative", "whats my blodd type"),
-        ("My locker at the pool is number 217", "wich loker do i have"),
-        ("Ich bin gegen Penicillin allergisch, eine Allergie seit der Kindheit", "alergie bei mir?"),
-    ],
+    columns("""My blood type is B negative → whats my blodd type
+        My locker at the pool is number 217 → wich loker do i have
+        Ich bin gegen Penicillin allergisch, eine Allergie seit der Kindheit → alergie bei mir?"""),
 )
 def test_a_word_that_is_misspelt_finds_what_was_meant(context, told, asked):
     kept = note(context.db, told)
@@ -179,10 +163,8 @@ def test_what_is_misspelt_and_part_of_a_longer_word_is_found_beside_an_embedder(
 
 @for_each(
     ("asked", "telling"),
-    [
-        ("what car does John drive", "The backups are on the drive"),
-        ("is the bike broken", "Her bicycle has a flat tyre"),
-    ],
+    columns("""what car does John drive → The backups are on the drive
+        is the bike broken → Her bicycle has a flat tyre"""),
 )
 def test_what_neither_holds_a_word_nor_is_close_in_meaning_is_not_told_as_perhaps(asked, telling):
     with closing(empty()) as db:
@@ -266,10 +248,8 @@ def test_a_reply_that_rests_on_nothing_kept_stands_behind_what_was_noted(context
 
 @pytest.mark.parametrize(
     ("said", "question", "answer"),
-    [
-        ("Lukas verträgt keine Laktose", "Darf Lukas Laktose essen?", "Lukas verträgt kein Gluten."),
-        ("Mein Bruder heißt Lukas", "name von meinem bruder", "Dein Bruder heißt Stefan."),
-    ],
+    columns("""Lukas verträgt keine Laktose → Darf Lukas Laktose essen? → Lukas verträgt kein Gluten.
+        Mein Bruder heißt Lukas → name von meinem bruder → Dein Bruder heißt Stefan."""),
 )
 def test_a_reply_that_says_something_else_than_what_it_was_given_stands_behind_it(context, said, question, answer):
     told(context, said, "I bought a green bicycle", "Dinner was pasta with basil", "The train was late")

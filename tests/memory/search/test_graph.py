@@ -7,7 +7,6 @@ from agent_cli.memory.language.triples import Claim, Triple
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.search import graph
 from tests.conftest import HERE, memory_of, noon
-from tests.recalling import STRANGER
 
 
 def learn(db, statement, subject="", predicate="", object="", scope=HERE):
@@ -80,12 +79,6 @@ def test_at_most_twenty_facts_are_brought(db):
     assert len(named(db, "person", "Anna?")) == 20
 
 
-def test_nothing_of_another_owner_is_spotted(db):
-    learn(db, "Anna lives in Graz", scope=STRANGER)
-    assert named(db, "person", "Anna?") == []
-    assert graph.outline(db, "person", None, 1) == []
-
-
 def test_a_replaced_or_hidden_fact_is_in_the_graph_no_more_and_one_that_waits_not_yet(db):
     adoption.propose(memory_of(db), adoption.claim("Anna lives in Graz", "model"))
     assert names(db) == []
@@ -132,4 +125,5 @@ def test_the_tree_tells_what_somebody_has_to_do_with(db):
     assert graph.outline(db, "person", "anna", 1) == anna
     assert graph.outline(db, "person", "me", 1) == [(0, "you"), (1, "sister: Anna (f1)")]
     assert graph.outline(db, "person", "nobody", 3) == []
+    assert graph.outline(db, "caller", None, 1) == []
     assert graph.outline(db, "person", None, 1)[:3] == [(0, "Anna: 2 facts"), (0, "Graz: 2 facts"), (0, "Tom: 2 facts")]

@@ -31,11 +31,7 @@ TALKS = {  # what is told, the answer to it, and a question about it
         ("Nächsten Mittwoch um drei muss ich zum Zahnarzt", "Denken Sie an die Karte.", "Wann muss ich zum Zahnarzt?"),
         ("Unser Hund heißt Bello und ist fünf Jahre alt", "Ein schönes Alter.", "Wie alt ist unser Hund?"),
         ("Ich arbeite als Buchhalter bei einer Bank in Graz", "Das klingt verantwortungsvoll.", "Wo arbeite ich?"),
-        (
-            "Letzten Sommer sind wir nach Norwegen gereist",
-            "Die Fjorde sind schön.",
-            "Wohin sind wir letzten Sommer gereist?",
-        ),
+        ("Letzten Sommer sind wir nach Rom gereist", "Rom ist schön.", "Wohin sind wir letzten Sommer gereist?"),
         ("Mein Reisepass liegt in der blauen Schachtel", "Gut zu wissen.", "Wo liegt mein Reisepass?"),
         ("Mein Lieblingsbuch ist der Zauberberg", "Ein großer Roman.", "Was ist mein Lieblingsbuch?"),
     ),

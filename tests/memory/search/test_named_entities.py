@@ -87,20 +87,11 @@ def test_the_german_genitive_without_apostrophe_is_the_name(db, session):
 
 @pytest.mark.parametrize(
     ("name", "question", "named"),
-    [
-        ("Will", "What should I cook tonight for Will?", True),
-        ("Will", "Will it rain on Friday?", False),
-        ("Will", "will it rain", False),
-        ("Mark", "what can Mark eat tonight?", True),
-        ("Mark", "Mark the bill as paid", False),
-        ("Mark", "please mark the bill as paid", False),
-        ("May", "What can I cook for May?", True),
-        ("May", "What did we do in May?", False),
-        ("Rose", "Which flower is the Rose?", False),
-        ("Ernst", "Was soll ich heute für Ernst kochen?", True),
-        ("Ernst", "Ist das dein ernst?", False),
-        ("Wolf", "Ist ein Wolf gefährlich?", False),
-    ],
+    columns("""Will → What should I cook tonight for Will? → named | Will → Will it rain on Friday? →
+        Will → will it rain → | Mark → what can Mark eat tonight? → named | Mark → Mark the bill as paid →
+        Mark → please mark the bill as paid → | May → What can I cook for May? → named | May → What did we do in May? →
+        Rose → Which flower is the Rose? → | Ernst → Was soll ich heute für Ernst kochen? → named
+        Ernst → Ist das dein ernst? → | Wolf → Ist ein Wolf gefährlich? →"""),
 )
 def test_a_name_that_is_a_common_word_counts_only_where_it_is_a_name(db, session, name, question, named):
     fill(db, session)

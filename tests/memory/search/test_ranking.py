@@ -12,7 +12,7 @@ from agent_cli.memory.search.candidates import Question
 from agent_cli.memory.search.passage_context import CandidateRow, Exchange, frequencies
 from agent_cli.memory.search.ranking import WEIGHTS
 from agent_cli.memory.search.vectors import VectorSet
-from tests.tables import for_each
+from tests.tables import columns, for_each
 
 IDFS = {"cat": 2.0, "mia": 4.0, "sister": 1.0}
 
@@ -184,37 +184,24 @@ def test_who_asks_about_themselves_means_their_own_words():
 
 @for_each(
     ("question", "about"),
-    [
-        ("Which cat did you suggest?", True),
-        ("What have you already told me of cats?", True),
-        ("Welche Katze hast du mir im Mai empfohlen?", True),
-        ("Welche Katze, die du mir vorgeschlagen hast?", True),
-        ("Which cat would you suggest?", False),
-        ("Can you explain what a cat eats?", False),
-        ("Welche Katze würdest du empfehlen?", False),
-    ],
+    columns("""Which cat did you suggest? → said | What have you already told me of cats? → said
+        Welche Katze hast du mir im Mai empfohlen? → said | Welche Katze, die du mir vorgeschlagen hast? → said
+        Which cat would you suggest? → | Can you explain what a cat eats? → | Welche Katze würdest du empfehlen? →"""),
 )
 def test_what_the_assistant_said_is_something_else_than_what_it_would_say(question, about):
-    assert statements.asks_for_reply(question) is about
+    assert statements.asks_for_reply(question) is bool(about)
 
 
 @for_each(
     ("question", "may_be_in_a_reply"),
-    [
-        ("How did I organize the move to Graz?", True),
-        ("What steps did we plan for the meeting?", True),
-        ("Which cat did you suggest?", True),
-        ("Wie habe ich den Umzug organisiert?", True),
-        ("Welche Schritte haben wir für das Treffen geplant?", True),
-        ("In what order did we pack the boxes?", True),
-        ("Welche Technik haben wir für die Fliesen gewählt?", True),
-        ("What did I pay for the move?", False),
-        ("How do I organize a move?", False),
-        ("Wie organisiere ich einen Umzug?", False),
-    ],
+    columns("""How did I organize the move to Graz? → yes | What steps did we plan for the meeting? → yes
+        Which cat did you suggest? → yes | Wie habe ich den Umzug organisiert? → yes
+        Welche Schritte haben wir für das Treffen geplant? → yes | In what order did we pack the boxes? → yes
+        Welche Technik haben wir für die Fliesen gewählt? → yes | What did I pay for the move? →
+        How do I organize a move? → | Wie organisiere ich einen Umzug? →"""),
 )
 def test_how_something_was_worked_out_may_be_told_by_a_reply(question, may_be_in_a_reply):
-    assert Question(question, IDFS).asks_for_replies is may_be_in_a_reply
+    assert Question(question, IDFS).asks_for_replies is bool(may_be_in_a_reply)
 
 
 def test_the_session_counts_between_people_only():

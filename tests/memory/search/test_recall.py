@@ -33,17 +33,11 @@ from tests.recalling import (
     session_of,
     take_in,
 )
-from tests.tables import columns
+from tests.tables import columns, listed
 from tests.turns import summarise
 
-SMALL_TALK = (
-    "The weather is fine again",
-    "I watched a film about whales",
-    "Dinner was pasta with basil",
-    "We should paint the fence green",
-    "The train was late this morning",
-    "My bicycle needs new brakes",
-)
+SMALL_TALK = listed("""The weather is fine again | I watched a film about whales | Dinner was pasta with basil
+    We should paint the fence green | The train was late this morning | My bicycle needs new brakes""")
 
 
 @pytest.fixture
@@ -113,10 +107,8 @@ def test_who_asks_what_the_assistant_said_gets_its_answer_first(db, talk, questi
 
 @pytest.mark.parametrize(
     ("question", "asked", "answer"),
-    [
-        ("What did you suggest against the slugs?", "My salad is eaten every night, any ideas?", "Slugs avoid copper."),
-        ("Wie habe ich die Schnecken vertrieben?", "Wer frisst den Salat jede Nacht?", "Schnecken meiden Kupfer."),
-    ],
+    columns("""What did you suggest against the slugs? → My salad is eaten every night, any ideas? → Slugs avoid copper.
+        Wie habe ich die Schnecken vertrieben? → Wer frisst den Salat jede Nacht? → Schnecken meiden Kupfer."""),
 )
 def test_what_a_person_asked_is_found_with_the_reply_that_is_asked_for(db, talk, question, asked, answer):
     before = say(db, talk, asked)
@@ -368,11 +360,8 @@ def test_another_thread_that_looks_for_the_nearest_changes_nothing(tmp_path):
 
 @pytest.mark.parametrize(
     ("question", "verdict"),
-    [
-        ("What is the name of the cat of my sister?", "known"),
-        ("Has my sister's cat seen the submarine?", "maybe"),
-        ("Which submarine sank near Murmansk, and in which decade?", "nothing"),
-    ],
+    columns("""What is the name of the cat of my sister? → known | Has my sister's cat seen the submarine? → maybe
+        Which submarine sank near Murmansk, and in which decade? → nothing"""),
 )
 def test_the_verdict_says_how_much_of_the_question_is_known(db, talk, question, verdict):
     say(db, talk, "The name of the cat of my sister is Mia")
@@ -473,13 +462,6 @@ def test_an_answer_of_the_assistant_is_found_and_one_of_the_offline_model_is_not
     assert handles(db, "Bhutan") == [given_]
 
 
-def test_where_a_text_was_said_does_not_matter_unless_asked(db):
-    away = session_of(db, ELSEWHERE)
-    there = say(db, away, "The boat was sold", scope=ELSEWHERE)
-    assert handles(db, "boat") == [there]
-    assert handles(db, "boat", place=HERE.place) == []
-
-
 def test_neighbours_are_those_in_the_conversation_whatever_was_indexed_last(db, session):
     for words in ("What is your favourite dish?", "Käsespätzle, always.", "Mine is ramen."):
         log.add_user_message(db, session, HERE, [Part(words, "typed")], NOON)
@@ -507,11 +489,9 @@ def learn(db, words, at, session=None, **more):
 
 @pytest.mark.parametrize(
     ("first", "then", "question"),
-    [
-        ("I live in Graz", "I moved to Linz", "where do I live?"),
-        ("Ich wohne in Graz", "Ich bin nach Linz gezogen", "Wo wohne ich?"),
-        ("I work at Siemens", "I started at Bosch", "What is my job, where do I work?"),
-    ],
+    columns("""I live in Graz → I moved to Linz → where do I live?
+        Ich wohne in Graz → Ich bin nach Linz gezogen → Wo wohne ich?
+        I work at Siemens → I started at Bosch → What is my job, where do I work?"""),
 )
 def test_what_is_true_now_comes_before_what_was(db, talk, first, then, question):
     _, old = learn(db, first, "2025-03-01")
@@ -535,15 +515,6 @@ def test_a_message_of_which_some_is_still_true_says_so(db):
     (hit,) = [hit for hit in find(db, "Graz").hits if hit.handle == f"m{message}"]
     assert hit.label == "(partly no longer true since 12 June 2025)"
     assert "outdated" not in hit.legs
-
-
-def test_a_name_in_the_question_brings_what_is_known_of_it(db, talk):
-    for number in range(30):
-        say(db, session_of(db), f"Zoë told me about the number {number} again and again")
-    known = adoption.add(memory_of(db), adoption.claim("Zoë lives in Graz", "typed")).fact
-    (hit,) = [hit for hit in find(db, "What about zoe?").hits if hit.handle == known.handle]
-    assert hit.legs["entity"] > 0
-    assert sum(hit.legs.values()) == pytest.approx(hit.score)
 
 
 def test_an_expired_fact_is_found_no_more(db):

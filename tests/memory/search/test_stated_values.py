@@ -6,19 +6,18 @@ import pytest
 from agent_cli.memory.facts import adoption
 from tests.conftest import memory_of
 from tests.recalling import EMBEDDED, day, find, handles, note, reply, say, session_of, take_in
+from tests.tables import columns, listed
 
 
 @pytest.mark.parametrize("meaning", [None, EMBEDDED], ids=["words", "vectors"])
 @pytest.mark.parametrize(
     ("earlier", "later", "question"),
-    [
-        ("I live in Graz", "I moved to Linz in June", "where do I live?"),
-        ("I live in Graz", "by the way, I moved to Linz in June 2025", "Which city do I live in?"),
-        ("My dentist is Dr. Novak", "My dentist is Dr. Amsel", "who is my dentist?"),
-        ("I work at Siemens", "I started at Bosch in May", "where do I work?"),
-        ("Ich wohne in Graz", "Ich bin im Juni nach Linz gezogen", "wo wohne ich?"),
-        ("My favourite editor is vim", "my favourite editor is emacs", "what is my favourite editor?"),
-    ],
+    columns("""I live in Graz → I moved to Linz in June → where do I live?
+        I live in Graz → by the way, I moved to Linz in June 2025 → Which city do I live in?
+        My dentist is Dr. Novak → My dentist is Dr. Amsel → who is my dentist?
+        I work at Siemens → I started at Bosch in May → where do I work?
+        Ich wohne in Graz → Ich bin im Juni nach Linz gezogen → wo wohne ich?
+        My favourite editor is vim → my favourite editor is emacs → what is my favourite editor?"""),
 )
 def test_what_was_said_later_comes_first(db, session, earlier, later, question, meaning):
     first = say(db, session, earlier, day("2026-06-01"))
@@ -29,9 +28,7 @@ def test_what_was_said_later_comes_first(db, session, earlier, later, question, 
     found = find(db, question, now=day("2026-07-02"), meaning=meaning)
     shown = [hit.handle for hit in found.hits]
     assert (shown[0], found.verdict) == (second, "known")
-    assert {hit.handle: hit.label for hit in found.hits}.get(first, f"(replaced by {second})") == (
-        f"(replaced by {second})"
-    )
+    assert {hit.label for hit in found.hits if hit.handle == first} <= {f"(replaced by {second})"}
 
 
 def test_dates_decide_not_the_order(db, session):
@@ -44,9 +41,8 @@ def test_what_will_be_true_replaces_nothing_yet(db, session):
     now = say(db, session, "I live in Graz", day("2026-04-01"))
     planned = say(db, session, "I am moving to Vienna on 1 October 2026", day("2026-04-02"))
     assert handles(db, "which city do I live in", now=day("2026-05-01"))[0] == now
-    assert [(hit.handle, hit.label) for hit in find(db, "moving to Vienna", now=day("2026-05-01")).hits] == [
-        (planned, "")
-    ]
+    found = find(db, "moving to Vienna", now=day("2026-05-01")).hits
+    assert [(hit.handle, hit.label) for hit in found] == [(planned, "")]
     assert handles(db, "which city do I live in", now=day("2026-11-01"))[0] == planned
 
 
@@ -65,14 +61,8 @@ def test_notes_replace_one_another_too(db):
 
 
 @pytest.mark.parametrize(
-    "later",
-    [
-        "My sister lives in Linz",  # of somebody else
-        "I like Linz",  # of something else
-        "I live in Graz",  # the same
-        "Perhaps I live in Linz",
-        "Do I live in Linz?",
-    ],
+    "later",  # of somebody else, of something else, or the same
+    listed("""My sister lives in Linz | I like Linz | I live in Graz | Perhaps I live in Linz | Do I live in Linz?"""),
 )
 def test_what_says_nothing_else_replaces_nothing(db, session, later):
     say(db, session, "I live in Graz", day("2026-01-01"))
@@ -135,13 +125,8 @@ def test_a_question_of_the_past_finds_the_message_of_a_fact_that_ended(db, sessi
 
 @pytest.mark.parametrize(
     ("question", "planned_first"),
-    [
-        ("which city do I live in?", False),
-        ("where do I live now", False),
-        ("where will I live next?", True),
-        ("do I move to Vienna?", True),
-        ("wo werde ich wohnen?", True),
-    ],
+    columns("""which city do I live in? → | where do I live now → | where will I live next? → yes
+        do I move to Vienna? → yes | wo werde ich wohnen? → yes"""),
 )
 def test_a_plan_stands_behind_what_holds_until_then(db, question, planned_first):
     present = adoption.add(memory_of(db), adoption.claim("I live in Graz", "typed")).fact
