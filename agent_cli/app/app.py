@@ -200,13 +200,11 @@ def open_app(
     )
     with suppress(StoreError):  # a read-only file: the error is raised where something is written
         app.finished_erasure = finish_erasure(app, db)
-        if keyed_hash.is_missing(db):  # as after the file was moved to another machine
-            keyed_hash.renew(db)
-            if tombstones.any_exist(db):
-                notice(
-                    f"the key of what you had forgotten is not in {db.key_folder}, so an import may bring that back; "
-                    "a new key was made for what you forget from now on"
-                )
+        if keyed_hash.renew_missing(db) and tombstones.any_exist(db):  # after the file was moved to another machine
+            notice(
+                f"the key of what you had forgotten is not in {db.key_folder}, so an import may bring that back; "
+                "a new key was made for what you forget from now on"
+            )
         file.remove_leftovers(db)
     return app
 

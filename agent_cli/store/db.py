@@ -93,10 +93,6 @@ class IndexDamaged(StoreError):
     """A derived table cannot be read or written. It can be rebuilt; nothing canonical is lost."""
 
 
-class TextDamaged(StoreError):
-    """Some bytes of a text are not UTF-8."""
-
-
 class TransactionLost(StoreError):
     """SQLite rolled back a whole transaction by itself, for instance out of memory because of a damaged index."""
 
@@ -354,7 +350,7 @@ class Database:
         try:
             yield
         except UnicodeDecodeError as error:  # SQLite gives back as text whatever bytes are there
-            raise TextDamaged(f"{self.path}: a text is damaged; `agent db check` says which") from error
+            raise StoreError(f"{self.path}: a text is damaged; `agent db check` says which") from error
         except apsw.Error as error:
             sentence = _error_message(error)
             if isinstance(error, apsw.CantOpenError | apsw.IOError) and self._disk_is_full():

@@ -38,19 +38,18 @@ def key_file(db: Database) -> Path | None:
     return path if path and path.is_file() else None
 
 
-def is_missing(db: Database) -> bool:
-    """Whether the database names a key that is not on this machine."""
-    return meta.get(db, _NAME) is not None and meta.get(db, _KEY) is None and key_file(db) is None
+def renew_missing(db: Database) -> bool:
+    """Make a new key, if the one that the database names is not on this machine; whether it was missing."""
+    if meta.get(db, _NAME) is None or meta.get(db, _KEY) is not None or key_file(db):
+        return False
+    with db.write():
+        meta.drop(db, _NAME)
+        db.hash_key = _read(db) or _write(db)
+    return True
 
 
 def is_in_database(db: Database) -> bool:
     return meta.get(db, _KEY) is not None
-
-
-def renew(db: Database) -> None:
-    with db.write():
-        meta.drop(db, _NAME)
-        db.hash_key = _read(db) or _write(db)
 
 
 def _read(db: Database) -> bytes | None:

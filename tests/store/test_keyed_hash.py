@@ -37,7 +37,7 @@ def test_the_key_is_in_the_folder_and_nowhere_in_the_file(open_file, tmp_path):
     assert file.read_bytes() not in held
     assert file.read_bytes().hex().encode() not in held
     assert keyed_hash.digest(open_file(), "swordfish") == first
-    assert not keyed_hash.is_missing(db)
+    assert not keyed_hash.renew_missing(db)
 
 
 def test_a_key_that_an_earlier_version_kept_in_the_file_is_moved(open_file, tmp_path):
@@ -56,10 +56,9 @@ def test_a_key_that_an_earlier_version_kept_in_the_file_is_moved(open_file, tmp_
 def test_on_another_machine_the_key_is_missing_and_a_new_one_is_made(open_file):
     before = keyed_hash.digest(open_file(), "swordfish")
     moved = open_file("elsewhere")
-    assert keyed_hash.is_missing(moved)
-    keyed_hash.renew(moved)
+    assert keyed_hash.renew_missing(moved)
     assert keyed_hash.digest(moved, "swordfish") != before
-    assert not keyed_hash.is_missing(open_file("elsewhere"))
+    assert not keyed_hash.renew_missing(open_file("elsewhere"))
 
 
 def test_where_no_folder_can_be_written_the_file_holds_the_key(open_file, tmp_path):

@@ -353,7 +353,8 @@ def llm(file: Path) -> Iterator[ExternalSession]:
         raise UsageError(f"{file} cannot be read: there is no such file (`llm logs path` names it)")
     try:
         with closing(store_file.open_foreign(file)) as log:
-            tables = {name: {row[1] for row in log.rows(f'pragma table_info("{name}")')} for name in _table_names(log)}
+            names = log.rows("select name from sqlite_schema where type = 'table'")
+            tables = {name: {row[1] for row in log.rows(f'pragma table_info("{name}")')} for (name,) in names}
             if not {"responses", "turns"} & tables.keys():
                 raise UsageError(f"{file} is not a log of llm 0.4 or newer: `llm logs path` names the file")
             number = 0
@@ -366,10 +367,6 @@ def llm(file: Path) -> Iterator[ExternalSession]:
     except StoreError as error:
         why = f"it is damaged, or no SQLite file, or you may not read it ({error.__cause__})"
         raise StoreError(f"{file} cannot be read: {why}") from error
-
-
-def _table_names(log: Database) -> list[str]:
-    return [name for (name,) in log.rows("select name from sqlite_schema where type = 'table'")]
 
 
 def _llm_row(turns: list[_Turn]) -> dict[str, Any] | None:
