@@ -6,7 +6,6 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import groupby
 from typing import Any
 
 from agent_cli import clock, kinds
@@ -41,17 +40,13 @@ def _hanging(lead: str, text: str, indent: int, display: Display, *, least: int 
 
 def facts_page(rows: Sequence[tuple[Fact, str]], display: Display) -> str:
     """Facts with their words as shown, under their subjects: the person first, then in the order of their first."""
-
-    def subject(row: tuple[Fact, str]) -> str:
-        return "You" if row[0].subject in ("", "person") else row[0].subject
-
-    place = {"You": -1}
-    for n, row in enumerate(rows):
-        place.setdefault(subject(row), n)
+    groups: dict[str, list[tuple[Fact, str]]] = {"You": []}
+    for row in rows:
+        groups.setdefault("You" if row[0].subject in ("", "person") else row[0].subject, []).append(row)
     lines: list[str] = []
     handles = max((len(fact.handle) for fact, _ in rows), default=0)
-    for heading, group in groupby(sorted(rows, key=lambda row: place[subject(row)]), subject):
-        lines += ["", display.styled(clean(heading), BOLD)]
+    for heading, group in groups.items():
+        lines += ["", display.styled(clean(heading), BOLD)] if group else []
         for fact, words in group:
             lead = f"  {fact.handle:<{handles}}  {display.styled(fact.day, DIM)}  "
             lines += _hanging(lead, words, 2 + handles + 2 + len(fact.day) + 2, display)
@@ -155,9 +150,10 @@ _SPEAKERS = {"user": "you", "assistant": "agent", "tool": "tool"}
 def hits_page(db: Database, owner: str, query: str, hits: Sequence[Hit], display: Display) -> str:
     lines: list[str] = []
     words = [word[: max(_STEM, len(word) - 2)] for word in terms.content_words(query)]
-    place = {_group(hit): n for n, hit in reversed([*enumerate(hits)])}
-    for key, found in groupby(sorted(hits, key=lambda hit: place[_group(hit)]), _group):
-        group = list(found)
+    groups: dict[int | str, list[Hit]] = {}  # by session, or by kind
+    for hit in hits:
+        groups.setdefault(hit.session if hit.kind == "message" and hit.session else hit.kind, []).append(hit)
+    for key, group in groups.items():
         beside = [f"{clock.from_timestamp(hit.at):%Y-%m-%d}" for hit in group]
         if isinstance(key, int):
             session = sessions.get(db, key, owner)
@@ -175,10 +171,6 @@ def hits_page(db: Database, owner: str, query: str, hits: Sequence[Hit], display
             lines.append(display.styled(lead, DIM) + marked_words(first, words, display))
             lines += [marked_words(line, words, display) for line in rest]
     return "\n".join(lines[1:])
-
-
-def _group(hit: Hit) -> int | str:
-    return hit.session if hit.kind == "message" and hit.session else hit.kind
 
 
 _WORDS = 3  # words of the question that are named
