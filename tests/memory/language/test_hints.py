@@ -2,8 +2,6 @@
 
 import re
 from functools import partial
-from itertools import product
-from re import _parser
 
 import pytest
 from hypothesis import given, settings
@@ -44,30 +42,3 @@ def test_whatever_a_pattern_matches_has_one_of_the_words_without_which_it_is_not
 @for_each("sentence", ["Check your email today.", "Maybe they remain on stage.", "My son is a person."])
 def test_a_word_that_only_holds_the_name_of_a_month_or_a_unit_compiles_nothing(sentence):
     assert not spans.PHRASE._hint(sentence)
-
-
-@pytest.mark.parametrize("language", languages.ALL)
-def test_all_small_talk_is_known_by_how_its_words_begin(language):
-    every = expansions(_parser.parse(languages.expression_of(language, "SMALL_TALK")))
-    assert [each for each in every if not statements.is_small_talk(each)] == []
-
-
-def expansions(pattern):
-    """Every text that a pattern matches; of what it repeats without end, the first few."""
-    texts = [""]
-    for operator, value in pattern:
-        match str(operator):
-            case "LITERAL":
-                some = [chr(value)]
-            case "SUBPATTERN":
-                some = expansions(value[3])
-            case "BRANCH":
-                some = [each for branch in value[1] for each in expansions(branch)]
-            case "MAX_REPEAT":
-                least, most, repeated = value
-                times = range(least, min(most, least + 3) + 1)
-                some = ["".join(each) for n in times for each in product(expansions(repeated), repeat=n)]
-            case "IN":
-                some = [chr(each) for _, each in value]
-        texts = [one + other for one in texts for other in some]
-    return texts

@@ -70,11 +70,8 @@ ADVISER = "The meeting with the tax adviser is on Monday at 4 in the old town ha
 )
 def test_texts_are_alike_unless_a_number_or_a_negation_differs(other, same):
     assert terms.is_similar(ADVISER, other) is terms.is_similar(other, ADVISER) is same
-
-
-def test_german_negation_counts():
-    said = "Der Hund von Anna ist am Sonntag immer bei uns im Haus am See in Bayern und schläft"
-    assert (terms.is_similar(said, f"{said} dann"), terms.is_similar(said, f"{said} nie")) == (True, False)
+    german = "Der Hund von Anna ist am Sonntag immer bei uns im Haus am See in Bayern und schläft"
+    assert [terms.is_similar(german, f"{german} {more}") for more in ("dann", "nie")] == [True, False]
 
 
 @for_each(

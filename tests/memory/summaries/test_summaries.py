@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from agent_cli import clock
-from agent_cli.errors import ModelFailed
 from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index, recall
@@ -63,15 +62,6 @@ def test_what_streams_is_how_the_words_begin(words, size):
     shown = "".join(summaries.stream("…", ask))
     assert words.startswith(shown)
     assert sentences(shown) == sentences(words)[:5]
-
-
-def test_what_the_model_fails_with_is_raised():
-    def ask(question):
-        yield "Half"
-        raise ModelFailed("broke off")
-
-    with pytest.raises(ModelFailed):
-        list(summaries.stream("…", ask))
 
 
 def test_without_a_model_the_sentences_that_say_most_are_taken_in_their_order():
