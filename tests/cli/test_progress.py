@@ -36,11 +36,8 @@ def test_rate_and_time_left_are_told_after_a_second(shown):
     ]
 
 
-def test_long_times_are_told_in_minutes_and_hours(shown):
+def test_long_times_are_told_in_minutes_and_hours_and_without_a_known_end_the_rate_alone(shown):
     assert shown(1_000, (1, 0), (11, 1))[-1].endswith(" · 6 a minute · 2 h 46 min left")
-
-
-def test_without_a_known_end_the_rate_alone_is_told(shown):
     assert shown(None, (1, 0), (3, 500))[-1] == "words 500 passages · 250 a second"
 
 

@@ -185,6 +185,8 @@ UNMEANT = {
     "ask hi --timeout 0": "invalid value for '--timeout'",
     "ask -c --session s1 hi": "-c and --session exclude each other",
     "-c -r s1": "-c and -r exclude each other",
+    "ask --qqqq": "no such option: --qqqq (`agent ask --help` says more)",
+    "notes show": "missing argument 'handle' (`agent notes show --help` says more)",
     "nope": 'a question is asked with `agent ask`: agent ask "nope"',
     "nots": "there is no command 'nots'; did you mean notes?",
     "facts hstory": "there is no command 'hstory'; did you mean history?",

@@ -287,20 +287,6 @@ def test_doctor_has_a_sentence_for_whatever_answers(program):
             assert {"server", "model"} & {row["id"] for row in ran.json if not row["ok"]}
 
 
-WRONG = {
-    ("notes", "nope"): "there is no command 'nope' (`agent notes --help` says more)",
-    ("notes", "lst"): "there is no command 'lst'; did you mean list? (`agent notes --help` says more)",
-    ("ask", "--qqqq"): "no such option: --qqqq (`agent ask --help` says more)",
-    ("notes", "show"): "missing argument 'handle' (`agent notes show --help` says more)",
-    ("bogus",): 'there is no such command; a question is asked with `agent ask`: agent ask "bogus"',
-}
-
-
-def test_every_wrong_command_is_said_in_one_sentence_of_the_program(program):
-    for command, sentence in WRONG.items():
-        assert program(*command) == Ran(2, "", f"agent: {sentence}\n"), command
-
-
 def test_resume_without_a_session_says_what_lists_them(program):
     said = "agent: -r needs a session: its handle or words in it; `agent sessions list` shows the latest\n"
     for words in (["-r"], ["-q", "--resume"], ["-r", ""]):

@@ -120,21 +120,14 @@ def test_the_answer_replaces_a_file_named_by_the_day(program):
     assert (oct(file.stat().st_mode & 0o777), notes(program)) == ("0o600", [])
 
 
-def test_a_command_gets_the_answer_and_no_shell_reads_its_words(program):
+def test_a_command_gets_the_answer_and_all_words_behind_it_and_no_shell_reads_them(program):
     command(program, "sendmail", f'printf "%s|" "$@" > {program.home}/words; cat > {program.home}/mail')
-    add(program, "--to-command", "sendmail", "-t", "--model", "$(id); rm")
+    words = ["-t", "--model", "$(id); rm", "-q", "--db", "x", "-m", "y", "--", "--plain", "-h"]
+    add(program, "--to-command", "sendmail", *words)
     assert due(program).err == "agent: c1 Say good morning → sendmail\n"
-    assert (program.home / "words").read_text() == "-t|--model|$(id); rm|"
+    assert (program.home / "words").read_text() == "".join(f"{word}|" for word in words)
     assert (program.home / "mail").read_text() == "Good morning.\n"
-    assert program("schedule", "show", "c1", "--json").json["command"][1:] == ["-t", "--model", "$(id); rm"]
-
-
-def test_all_that_stands_behind_to_command_belongs_to_the_command(program):
-    words = ["sh", "-c", f"cat > {program.home}/mail", "-q", "-v", "--db", "x", "-m", "y", "--", "--plain", "-h"]
-    add(program, "--to-command", *words)
-    assert program("schedule", "show", "c1", "--json").json["command"][1:] == words[1:]
-    assert due(program).code == 0
-    assert (program.home / "mail").read_text() == "Good morning.\n"
+    assert program("schedule", "show", "c1", "--json").json["command"][1:] == words
 
 
 def test_what_a_command_complains_of_is_kept_and_shown(program):
@@ -175,10 +168,6 @@ def test_words_of_a_schedule_are_nobodys_own_and_are_read_for_no_facts(program):
     due(program, AGENT_LEARN="ask")
     assert program.rows("select statement from fact") == []
     assert program.rows("select kind from job where kind in ('learn', 'reflect')") == []
-
-
-def test_an_incognito_run_adds_no_schedule(program):
-    assert program("--incognito", "schedule", "add", "@daily", "--prompt", "x").code == 2
 
 
 @for_each(
