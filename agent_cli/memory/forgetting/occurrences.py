@@ -17,18 +17,7 @@ from agent_cli.memory import lineage
 from agent_cli.memory.forgetting import selection
 from agent_cli.memory.forgetting.tables import COPIES, SINGULAR, TABLES, columns_with_words, text_columns
 from agent_cli.memory.language import keywords
-from agent_cli.memory.language.keywords import (
-    MIN_LINE,
-    MIN_PERSONAL,
-    MIN_STATEMENT,
-    NO_KEYWORDS,
-    KeywordMatcher,
-    Keywords,
-    SearchTerms,
-    fold,
-    line_ends,
-    plain,
-)
+from agent_cli.memory.language.keywords import KeywordMatcher, Keywords, SearchTerms
 from agent_cli.memory.lineage import Copy, Ids, Table, Walk
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import candidates
@@ -85,19 +74,20 @@ def find_copies(db: Database, walk: Walk, keywords_: Keywords) -> tuple[Copies, 
     """
     texts, topic, owner = selection.texts(db, walk), walk.request.topic, walk.request.owner
     personal, other = [*texts.personal, *texts.files], texts.other
-    statements = {fold(text).strip(" .!?…\n") for text in texts.statements}
-    lines = {*line_ends(personal), *(text for text in statements if MIN_STATEMENT <= len(text) < MIN_PERSONAL)}
-    personal_lines = {line for line in lines if len(line) >= MIN_PERSONAL or line in statements}
-    summary_lines = {line for line in line_ends(texts.summary_sentences) if len(line) >= MIN_PERSONAL}
+    statements = {keywords.fold(text).strip(" .!?…\n") for text in texts.statements}
+    short_statements = {text for text in statements if keywords.MIN_STATEMENT <= len(text) < keywords.MIN_PERSONAL}
+    lines = {*keywords.line_ends(personal)} | short_statements
+    personal_lines = {line for line in lines if len(line) >= keywords.MIN_PERSONAL or line in statements}
+    summary_lines = {line for line in keywords.line_ends(texts.summary_sentences) if len(line) >= keywords.MIN_PERSONAL}
     words = frozenset(keywords.distinctive_words([*personal, *other]))
-    wanted = SearchTerms(frozenset({*lines, *line_ends(other)}), words)
+    wanted = SearchTerms(frozenset({*lines, *keywords.line_ends(other)}), words)
 
     left = [sentence for sentences in walk.partial["summary"].values() for sentence, _ in sentences]
     left += [message.left for message in walk.partial["message"].values()]
-    in_shortened = {each: list[str]() for each in wanted.found_in(fold("\n".join(left)))} if left else {}
+    in_shortened = {each: list[str]() for each in wanted.found_in(keywords.fold("\n".join(left)))} if left else {}
     sections = {_FILES: {*walk[_FILES]}}
     present = _still_present(db, wanted, [TABLES[_FILES]], sections, owner, in_shortened)
-    typed = {*line_ends(texts.personal), *statements}
+    typed = {*keywords.line_ends(texts.personal), *statements}
     verbatim = frozenset(line for line in personal_lines if line in typed or line not in present)
     exact = {"lines": SearchTerms(verbatim), "sentences": SearchTerms(verbatim | summary_lines)}
     found = {
@@ -111,8 +101,8 @@ def find_copies(db: Database, walk: Walk, keywords_: Keywords) -> tuple[Copies, 
         going.get(copy.table, set()).update(found.get(copy.name, ()))
     present_in = _still_present(db, wanted, tables, going, owner, present)
     absent = wanted.without(present_in)
-    repeated = SearchTerms(absent.lines | verbatim | ({fold(topic)} - {""}), absent.words)
-    short = {fold(text) for text in texts.personal if len(text.strip()) < MIN_LINE} - {""}
+    repeated = SearchTerms(absent.lines | verbatim | ({keywords.fold(topic)} - {""}), absent.words)
+    short = {keywords.fold(text) for text in texts.personal if len(text.strip()) < keywords.MIN_LINE} - {""}
     for copy in COPIES:
         if copy.looks_for not in exact:
             found[copy.name] = _repeating(db, copy, repeated, walk, owner, short if copy.short else set(), keywords_)
@@ -134,11 +124,11 @@ def _still_present(
             if not wanted:
                 return present
             staying = [(about, text) for id, about, text in page if id not in going[table.name]]
-            found = wanted.found_in(fold("\n".join(text for _, text in staying)))
+            found = wanted.found_in(keywords.fold("\n".join(text for _, text in staying)))
             present |= {word: [] for word in found & wanted.words}
             lines = SearchTerms(frozenset(found & wanted.lines))
             for about, text in staying if lines else ():
-                for line in lines.found_in(fold(text)):
+                for line in lines.found_in(keywords.fold(text)):
                     handles = present.setdefault(line, [])
                     handle = f"{table.letter}{about}"
                     where = kinds.BY_LETTER[table.letter].table if table.letter else ""
@@ -156,7 +146,7 @@ def _repeating(
     walk: Walk,
     owner: str,
     short: AbstractSet[str] = frozenset(),
-    keywords_: Keywords = NO_KEYWORDS,
+    keywords_: Keywords = keywords.NO_KEYWORDS,
 ) -> Ids:
     """The remaining rows that contain any of the terms or keywords, or that consist of one of the short texts."""
     if not (wanted or short or keywords_):
@@ -165,10 +155,10 @@ def _repeating(
     rows: list[int] = []
     for page in _pages(db, copy.table, copy.text):
         whole = "\n".join(text for _, text in page)
-        if not (short or wanted.found_in(fold(whole)) or words.may_match(plain(whole))):
+        if not (short or wanted.found_in(keywords.fold(whole)) or words.may_match(keywords.plain(whole))):
             continue
         for id, text in page:
-            folded = fold(text)
+            folded = keywords.fold(text)
             if id not in going and (wanted.found_in(folded) or folded in short or found_in(words, text)):
                 rows.append(id)
     return _of_owner(db, copy.table, tuple(rows), owner)
@@ -218,7 +208,7 @@ def choose_keywords(db: Database, texts: Iterable[str]) -> Keywords:
 def found_in(wanted: KeywordMatcher, text: str) -> frozenset[str]:
     """The wanted words of a text, without the path of the home folder: in /home/anna all would be about Anna."""
     text = text.replace(str(Path.home()), "~") if "/" in text else text
-    folded = plain(text.replace("\\n", "\n"))  # of a text in JSON
+    folded = keywords.plain(text.replace("\\n", "\n"))  # of a text in JSON
     return wanted.found_in(folded) if wanted.may_match(folded) else frozenset()
 
 
@@ -232,7 +222,7 @@ def rows_with(db: Database, wanted: KeywordMatcher, *, stated: bool = False) -> 
         place = _PLACE if _PLACE in columns and not stated else "''"
         number = table.handle if table.letter else "0"
         for page in _pages(db, table.name, f"{number}, {text}, {place}"):
-            if not wanted.may_match(plain("\n".join(f"{text}\n{place}" for _, _, text, place in page))):
+            if not wanted.may_match(keywords.plain("\n".join(f"{text}\n{place}" for _, _, text, place in page))):
                 continue
             for id, about, words, folder in page:
                 in_text = found_in(wanted, words)
