@@ -9,7 +9,6 @@ from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import callers, log, sessions
 from agent_cli.memory.forgetting import forget, selection
-from agent_cli.memory.lifecycle import retention
 from agent_cli.messages import Part
 from agent_cli.store import events
 from tests.conftest import NOON, noon
@@ -87,11 +86,4 @@ def test_forgetting_a_conversation_forgets_by_what_it_was_known(db, bot):
     exchange(db, bot)
     plan = forget.planned(db, selection.select_by_handle(db, bot.owner, ["s1"]))
     forget.erase(db, plan, noon)
-    assert db.rows("select * from answered") == []
-
-
-def test_retention_takes_by_what_messages_were_known(db, bot):
-    session, _ = exchange(db, bot)
-    with db.write():
-        retention._erase_messages(db, [session], [1, 2])
     assert db.rows("select * from answered") == []
