@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from agent_cli.errors import Cancelled, ContextExceeded, ModelFailed, ModelMissing
+from agent_cli.errors import Cancelled, ModelFailed, ModelMissing
 from agent_cli.llm.model import Cancel, Notice, Text, Thinking
 from agent_cli.messages import Message, ToolCall
 from tests.conftest import CHAT
@@ -24,13 +24,6 @@ def test_answer_arrives_in_pieces_and_ends_with_the_counts(server):
     *words, done = ask(server)
     assert words == [Text("Hello"), Text(" <b>"), Text(" ✓"), Text(" there")]
     assert (done.finish, done.model, done.tokens_in, done.tokens_out) == ("stop", NAME, 26, 5)
-
-
-def test_thinking_is_kept_apart_from_the_answer(server):
-    server.play(script.reply("42", thinking="let me see"))
-    chunks = list(ask(server))
-    assert "".join(c.text for c in chunks if isinstance(c, Thinking)) == "let me see"
-    assert said(chunks) == "42"
 
 
 @pytest.mark.parametrize("place", ["line", "done"])
@@ -63,14 +56,6 @@ def test_calls_of_a_server_without_ids_get_their_own(server):
     assert one.id.startswith("call_")
 
 
-def test_budget_spent_on_thinking_is_an_empty_answer_of_finish_length(server):
-    server.play(script.empty_after_thinking("hmm"))
-    chunks = list(ask(server))
-    assert chunks[0] == Thinking("hmm")
-    assert chunks[1].finish == "length"
-    assert said(chunks) == ""
-
-
 def test_lone_surrogates_and_every_script_can_be_asked(server):
     list(ask(server, messages=[Message("user", "Ünïcode 漢字 \ud800 \u0085")]))
     assert server.chats[0]["messages"][0]["content"].startswith("Ünïcode 漢字")
@@ -81,32 +66,12 @@ def test_schema_for_the_answer_is_passed_on(server):
     assert server.chats[0]["format"] == {"type": "object"}
 
 
-def test_error_in_the_middle_keeps_what_arrived(server):
-    server.play(script.reply("half an", then=script.MIDSTREAM_ERROR))
-    kept, sentence = until_it_fails(ask(server), ModelFailed)
-    assert said(kept) == "half an"
-    assert "CUDA error" in sentence
-    assert "what arrived is kept" in sentence
-
-
 @pytest.mark.parametrize("ending", [script.NO_DONE, script.CUT, script.RESET])
 def test_answer_that_breaks_off_is_a_failure_and_keeps_what_arrived(server, ending):
     server.play(script.reply("half an", delay=0.01, then=ending))
     kept, sentence = until_it_fails(ask(server), ModelFailed)
     assert said(kept) == "half an"
     assert sentence.endswith("what arrived is kept")
-
-
-def test_failed_server_is_asked_again_once(server):
-    crash = script.error(500, "model runner has unexpectedly stopped, this may be due to resource limitations")
-    server.play(crash, script.reply("Hello"))
-    assert list(ask(server))[:2] == [AGAIN, Text("Hello")]
-    server.play(crash, crash)
-    kept, sentence = until_it_fails(ask(server), ModelFailed)
-    assert kept == [AGAIN]
-    assert sentence == (
-        "the model server failed: model runner has unexpectedly stopped, this may be due to resource limitations"
-    )
 
 
 def test_server_that_hangs_up_without_a_word_is_asked_again_once(server):
@@ -136,13 +101,6 @@ def test_unreadable_call_after_thinking_is_asked_for_again_but_not_after_text(se
     assert said(kept) == "I look"
 
 
-def test_server_that_stays_busy_is_given_up_after_the_timeout(server):
-    server.queue_full = True
-    kept, sentence = until_it_fails(ask(server, patience=0.3), ModelFailed)
-    assert len(kept) == 1
-    assert sentence.startswith("the model server is still busy: server busy, please try again.")
-
-
 def test_a_busy_server_is_asked_again_when_it_says_and_no_later_than_it_is_waited_for(server):
     server.busy, server.retry_after = 1, 1
     began = time.monotonic()
@@ -161,22 +119,6 @@ def test_model_without_tools_is_asked_without_them_and_remembered(server):
     assert said(first) == said(second) == "You said: hello"
     assert not any(isinstance(chunk, Notice) for chunk in second)
     assert ["tools" in chat for chat in server.chats] == [True, False, False]
-
-
-def test_numbers_of_the_native_error_are_in_the_sentence(server):
-    server.play(script.context_exceeded(42947, 8192))
-    assert until_it_fails(ask(server), ContextExceeded)[1] == (
-        "the conversation does not fit: it has 42947 tokens, and the model's context holds 8192; "
-        "ask something shorter, begin a new session with /new, or raise num_ctx in the settings"
-    )
-
-
-def test_refusing_template_is_quoted_and_not_asked_again(server):
-    server.play(script.template_error())
-    kept, sentence = until_it_fails(ask(server), ModelFailed)
-    assert kept == []
-    assert "System message must be at the beginning." in sentence
-    assert "{" not in sentence
 
 
 def test_embedder_cannot_chat(server):

@@ -166,23 +166,11 @@ def test_refused_setting_is_named(server):
     )
 
 
-def test_model_that_is_not_there_can_be_pulled(server):
-    assert until_it_fails(ask(server, "nope"), ModelMissing)[1] == (
-        f"the model 'nope' is not on the server at {server.url}: run `ollama pull nope`"
-    )
-
-
 def test_model_too_big_for_the_machine_is_not_asked_twice():
     with OllamaServer(models=[Model(NAME, too_big=True)], profile="v024") as server:
         kept, sentence = until_it_fails(ask(server), ModelFailed)
     assert kept == []
     assert "does not fit into memory" in sentence
-
-
-def test_cloud_model_under_an_innocent_name_never_sees_the_words():
-    with OllamaServer(models=[Model("mine:1b", remote_host="https://ollama.com:443")]) as server:
-        until_it_fails(ask(server, "mine:1b"), ModelMissing)
-        assert server.chats == []
 
 
 def test_answer_from_a_remote_host_is_refused(server):
