@@ -63,6 +63,9 @@ def test_with_a_server_its_model_is_chosen_with_its_prefixes(db, server):
     selection.query_embedder(db).embed_query("Where is the tea?")
     sent = ["search_document: Tea in the garden", "search_query: Where is the tea?"]
     assert [(each.prefix, each.text) for each in server.embedded] == list(zip(("document", "query"), sent, strict=True))
+    asked = len(server.requests)
+    selection.query_embedder(db).embed_query("milk")  # without asking for a digest
+    assert [each.path for each in server.requests[asked:]] == [server.embed_path]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +133,7 @@ def test_a_server_that_is_down_is_no_reason_to_switch(db, server):
     down = ours(NOWHERE)
     found = recall.find(db, "milk", Filter("person"), NOON, embedder=down.query_embedder(db))
     assert ([hit.handle for hit in found.hits], found.damaged) == (["n2"], ())
-    assert vectors.current(db) == before
+    assert (list(down.fill(db)), vectors.current(db), vectors.being_filled(db)) == ([], before, None)
 
 
 def test_the_model_that_made_the_vectors_is_asked_whatever_the_settings_name(db, server):
@@ -288,19 +291,3 @@ def test_a_model_that_changes_again_while_vectors_are_made_is_begun_anew(db, ser
     list(ours(engine_of(server)).fill(db))
     assert vectors.current(db).number == 3
     assert vectors.current(db).identity.split()[2] == EMBEDDER.digest
-
-
-def test_a_model_that_is_on_the_server_no_more_keeps_its_vectors(db, server):
-    selection = ours(engine_of(server))
-    filled(selection, db)
-    before = vectors.current(db)
-    assert list(ours(NOWHERE).fill(db)) == []
-    assert (vectors.current(db), vectors.being_filled(db)) == (before, None)
-
-
-def test_a_search_asks_the_server_for_no_digest(db, server):
-    selection = ours(engine_of(server))
-    filled(selection, db)
-    asked = len(server.requests)
-    selection.query_embedder(db).embed_query("milk")
-    assert [each.path for each in server.requests[asked:]] == [server.embed_path]
