@@ -120,10 +120,15 @@ def find(
     `least`: how relevant a passage must be, as a share of the relevance of the best.
     """
     query = text.without_surrogates(query[:_MAX_QUERY])
-    vector_set = vectors.current(db)
-    vector = embedder.embed_query(query) if embedder and vector_set else None
-    damaged = meta.damaged_indexes(db)
-    return _find(Request(db, query, allowed, now, embedder, vector, vector_set, logged, damaged), limit, least)
+    while True:
+        vector_set = vectors.current(db)
+        vector = embedder.embed_query(query) if embedder and vector_set else None
+        damaged = meta.damaged_indexes(db)
+        request = Request(db, query, allowed, now, embedder, vector, vector_set, logged, damaged)
+        found = _find(request, limit, least)
+        if vectors.current(db) == vector_set:
+            return found
+        # The vectors of another embedder were swapped in meanwhile: search again.
 
 
 def mentions(db: Database, query: str, allowed: Filter, now: datetime, limit: int) -> tuple[Hit, ...]:
