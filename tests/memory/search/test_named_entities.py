@@ -39,14 +39,14 @@ def test_a_name_brings_the_facts_of_the_person(db, session, question):
 @pytest.mark.parametrize(
     ("kept", "question"),
     [
-        (ENGLISH, "what can my sister eat?"),
-        (ENGLISH, "What can my little sister eat tonight?"),
-        (ENGLISH, "And my sister's dinner?"),
-        (GERMAN, "was kann meine Schwester essen?"),
-        (GERMAN, "Was soll ich meiner kleinen Schwester kochen?"),
-        (GERMAN, "was kann meine schwester heute essen?"),
-        (ENGLISH, "Was kann meine Schwester essen?"),
-        (GERMAN, "What can my sister eat?"),
+        (ENGLISH, each)
+        for each in listed("""what can my sister eat? | What can my little sister eat tonight?
+        And my sister's dinner? | Was kann meine Schwester essen?""")
+    ]
+    + [
+        (GERMAN, each)
+        for each in listed("""was kann meine Schwester essen? | What can my sister eat?
+        Was soll ich meiner kleinen Schwester kochen? | was kann meine schwester heute essen?""")
     ],
 )
 def test_a_relation_leads_to_the_person_and_what_is_known_of_her(db, session, kept, question):

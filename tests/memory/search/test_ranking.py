@@ -54,9 +54,6 @@ def test_words_count_by_where_they_stand():
 def test_bm25_is_that_of_the_textbook():
     norm = ranking.K1 * (1 - ranking.B + ranking.B * 60 / 30)
     assert wide(row(own={"mia": 2}), 30) == pytest.approx(4.0 * 2 * (ranking.K1 + 1) / (2 + norm))
-
-
-def test_a_long_text_counts_less():
     assert wide(row(length=600)) < wide(row(length=60))
 
 
