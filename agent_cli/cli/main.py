@@ -109,7 +109,7 @@ class LazyGroup(TyperGroup):
                 return result
             except AgentError as error:
                 output.fail(error)
-            except (typer.Exit, _ClickUsageError):
+            except (typer.Exit, _ClickUsageError, BrokenPipeError):
                 raise
             except KeyboardInterrupt:
                 output.fail(Cancelled("stopped"))

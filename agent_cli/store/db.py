@@ -141,6 +141,7 @@ class Database:
         is_uri = unwritable or (self.in_memory and self.path != ":memory:")
         with self._translate_errors():
             self._connection = apsw.Connection(name, reads | (apsw.SQLITE_OPEN_URI if is_uri else 0))
+            self.read_only = self._connection.readonly("main")  # also where the file, or its disk, takes no writes
             self._connection.set_busy_handler(self._wait)
             self._connection.convert_binding = _array
             self._connection.create_scalar_function("fold", _fold, 1, deterministic=True)

@@ -5,6 +5,7 @@ the next start. A backup may be anywhere, so its temporary file is recorded in t
 a restore is beside the database.
 """
 
+import errno
 import glob
 import os
 import re
@@ -107,7 +108,8 @@ def open_file(
         if not os.path.exists(path):  # unlike Path.exists, also false when the folder cannot be read
             raise StoreError(f"{path}: the file cannot be created; check the permissions of its folder") from None
     except OSError as error:
-        raise StoreError(f"{path}: the file cannot be opened ({error.strerror}); name another with --db") from error
+        if error.errno != errno.EROFS or not path.is_file():  # else it can be read
+            raise StoreError(f"{path}: the file cannot be opened ({error.strerror}); name another with --db") from error
     network = network_file_system(path, mounts)
 
     def prepare(db: Database) -> None:

@@ -1,7 +1,10 @@
 """What a crash, a crowd or a full disk must not take away: everything that was acknowledged."""
 
 import json
+import shlex
 import signal
+import subprocess
+import sys
 from itertools import chain
 
 import pytest
@@ -117,6 +120,19 @@ def test_a_file_that_may_not_be_written_can_be_read(read_only):
 def test_a_file_that_may_not_be_written_is_told_in_a_sentence(read_only, talked, words):
     sentence = f"agent: {talked.db}: the database cannot be written; check the permissions of the file and its folder\n"
     assert read_only(*words) == Ran(6, "", sentence)
+
+
+def test_on_a_disk_that_is_read_only_a_file_can_be_read(talked):
+    talked("notes", "add", "milk")
+    home = shlex.quote(str(talked.home))
+    mounted = f"mount --bind {home} {home} && mount -o remount,ro,bind {home}"
+    if subprocess.run(["unshare", "-rm", "sh", "-c", mounted], capture_output=True).returncode:
+        pytest.skip("nothing can be mounted here")
+    agent = shlex.join([sys.executable, "-m", "agent_cli"])
+    inside = f"{mounted} && {agent} notes list && {agent} db check && {agent} -q notes add bread"
+    ran = subprocess.run(["unshare", "-rm", "sh", "-c", inside], env=talked.env, capture_output=True, text=True)
+    assert (ran.returncode, "Traceback" in ran.stderr) == (6, False)
+    assert (ran.stdout.split()[2], " is whole: " in ran.stdout) == ("milk", True)
 
 
 def test_in_a_folder_that_may_not_be_written_a_file_can_be_read(read_only, talked):
