@@ -129,16 +129,6 @@ def test_a_file_that_is_no_database_is_a_sentence(path):
         Database(path.parent).rows("select 1 from sqlite_schema")
 
 
-def test_a_damaged_file_is_a_sentence(file, path):
-    with file.write():
-        file.execute_many("insert into word values (?)", [(str(number) * 50,) for number in range(1000)])
-    file.close()
-    whole = path.read_bytes()
-    path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
-    with pytest.raises(StoreError, match="the database is damaged; `agent db check` says where"):
-        words(Database(path))
-
-
 def test_a_mistake_in_our_own_sql_is_no_sentence_for_the_person(file):
     with pytest.raises(Exception, match="no such table: nowhere") as raised:
         file.rows("select * from nowhere")

@@ -71,19 +71,33 @@ def test_a_file_others_could_read_is_closed_to_them_and_a_folder_that_was_there_
     assert (mode(path), mode(path.parent)) == ("0o600", "0o755")
 
 
-@pytest.mark.parametrize(
-    "sql", ["create table bookmark (url)", f"pragma user_version = {schema.VERSION + 1}"], ids=["another's", "newer"]
+ANOTHERS = "this database belongs to another program; name another file with --db"
+NEWER = (
+    f"a newer agent wrote this file (format {schema.VERSION + 1}, this program knows {schema.VERSION}); "
+    "update agent-cli, or name another file with --db"
 )
-def test_a_refused_file_keeps_its_bytes_its_mode_and_its_time(path, sql):
+OURS = f"pragma application_id = {schema.APPLICATION_ID}; create table a (b)"
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("create table bookmark (url)", ANOTHERS),
+        ("create view v as select 1", ANOTHERS),
+        ("pragma application_id = 7", ANOTHERS),
+        (f"{OURS}; pragma user_version = {schema.VERSION + 1}", NEWER),
+    ],
+)
+def test_a_refused_file_keeps_its_bytes_its_mode_and_its_time(path, sql, said):
     path.parent.mkdir(parents=True)
     other = Database(path)
-    other.execute(f"pragma application_id = {schema.APPLICATION_ID if 'user' in sql else 0}")
     other.execute(sql)
     other.close()
     path.chmod(0o644)
     before = path.read_bytes(), path.stat().st_mode, path.stat().st_mtime_ns, os.listdir(path.parent)
-    with pytest.raises(StoreError, match=r"another program|a newer agent"):
+    with pytest.raises(StoreError) as refused:
         opened(path)
+    assert str(refused.value) == f"{path}: {said}"
     assert (path.read_bytes(), path.stat().st_mode, path.stat().st_mtime_ns, os.listdir(path.parent)) == before
 
 

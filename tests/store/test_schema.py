@@ -1,10 +1,8 @@
-import hashlib
 import re
 from pathlib import Path
 
 import pytest
 
-from agent_cli.errors import StoreError
 from agent_cli.store import schema
 from agent_cli.store.db import Database
 from tests.conftest import NOON
@@ -131,44 +129,6 @@ def test_a_changed_index_or_trigger_is_made_again(db, now, later):
     wanted = Database()
     wanted.execute(changed)
     assert shape(db) == shape(wanted)
-
-
-def hashes(path):
-    return {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in path.parent.iterdir()}
-
-
-def refused(path):
-    database = Database(path)
-    try:
-        with pytest.raises(StoreError) as raised:
-            schema.check(database)
-    finally:
-        database.close()
-    return str(raised.value)
-
-
-def test_a_newer_file_is_refused_untouched(old, path):
-    old.execute(f"pragma user_version = {schema.VERSION + 1}")
-    old.close()
-    before = hashes(path)
-    said = refused(path)
-    assert said == (
-        f"{path}: a newer agent wrote this file (format {schema.VERSION + 1}, this program knows {schema.VERSION}); "
-        "update agent-cli, or name another file with --db"
-    )
-    assert hashes(path) == before
-
-
-@pytest.mark.parametrize(
-    "sql", ["create table bookmark (url)", "pragma application_id = 7", "create view v as select 1"]
-)
-def test_another_programs_file_is_refused_untouched(path, sql):
-    other = Database(path)
-    other.execute(sql)
-    other.close()
-    before = hashes(path)
-    assert refused(path) == f"{path}: this database belongs to another program; name another file with --db"
-    assert hashes(path) == before
 
 
 def test_data_steps_run_once_in_older_files_after_columns_and_before_indexes(old):
