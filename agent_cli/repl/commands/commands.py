@@ -11,7 +11,6 @@ put into the prompt; a page is drawn; a text is printed; None prints nothing.
 import re
 import textwrap
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import field
 from functools import cache
 from importlib import import_module
 from inspect import getdoc
@@ -107,7 +106,6 @@ class Command:
     decides: bool = False  # decides for the person, so a session that the assistant started does not run it
     changes: bool = False  # decides without a question, so keys that came together do not run it either
     examples: tuple[str, ...] = ()
-    shell: Mapping[str, str] = field(default_factory=dict)  # what it replaces there: {"tasks done": "done"}
 
 
 COMMANDS: dict[str, Command] = {}
@@ -139,6 +137,23 @@ GROUPS = (  # what commands are for; one that is not named is of the last
     ("Model", "who answers, and what it sees", "model tools context"),
     ("Program", "settings, checks and records", ""),
 )
+SLASH = {  # commands of a shell, and what takes their place in a session
+    **{f"{noun} list": f"/{noun}" for noun in ("docs", "facts", "notes", "sessions", "skills", "tasks")},
+    **{f"docs {verb}": f"/docs {verb}" for verb in ("add", "sync", "rm")},
+    **{f"tasks {verb}": f"/tasks {verb}" for verb in ("done", "snooze", "rm", "restore", "reopen")},
+    **{f"facts {verb}": f"/profile {verb}" for verb in ("always", "never")},
+    **{name: f"/{name}" for name in ("doctor", "forget", "remind", "search")},
+    **dict.fromkeys(("facts list --all", "facts search"), "/facts"),
+    **dict.fromkeys(("facts review", "skills review"), "/review"),
+    **dict.fromkeys(("config set", "config show"), "/set"),
+    "facts add": "/remember",
+    "facts profile": "/profile",
+    "facts undo": "/undo",
+    "models use": "/model",
+    "notes add": "/note",
+    "search --kind file": "/search",
+    "skills show": "/skills",
+}
 _SHELL_COMMAND = text.Pattern(r"“[^“”]*”|`agent ([^`\n]+)`", words=("`agent ",))  # quoted words are not the program's
 
 
@@ -184,12 +199,11 @@ def in_session(message: str) -> str:
     def slash_command(found: re.Match[str]) -> str:
         if found[1] is None:
             return found[0]
-        names = {shell: (each.name, begin) for each in registry().values() for shell, begin in each.shell.items()}
         words = found[1].split()
         for count in range(len(words), 0, -1):
-            rest, name = words[count:], names.get(" ".join(words[:count]))
-            if name and not any(each.startswith("--") for each in rest):
-                return " ".join(filter(None, (*name, *rest)))
+            rest, slash = words[count:], SLASH.get(" ".join(words[:count]))
+            if slash and not any(each.startswith("--") for each in rest):
+                return " ".join([slash, *rest])
         return f"{found[0]} in a shell"
 
     return message if isinstance(message, Verbatim) else type(message)(_SHELL_COMMAND.sub(slash_command, message))

@@ -37,7 +37,7 @@ from agent_cli.store import ids
 from agent_cli.terminal import edited
 
 
-@command("/undo [FACT]", completes=("fact",), changes=True, examples=("/undo", "/undo f3"), shell={"facts undo": ""})
+@command("/undo [FACT]", completes=("fact",), changes=True, examples=("/undo", "/undo f3"))
 def undo(conversation: Conversation, argument: str) -> PromptDraft | str:
     """Take back your last message and its answer; your words come into the prompt.
 

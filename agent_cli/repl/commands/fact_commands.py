@@ -39,7 +39,7 @@ class _Statement:
     agreed: bool = False  # the person has read it, and typed /remember by hand
 
 
-@command("/review", on_file=True, decides=True, examples=("/review",), shell={"facts review": "", "skills review": ""})
+@command("/review", on_file=True, decides=True, examples=("/review",))
 def review_(conversation: Conversation, argument: str) -> Screen:
     """Decide on what waits for your yes."""
     app = conversation.app
@@ -58,7 +58,6 @@ def review_(conversation: Conversation, argument: str) -> Screen:
     on_file=True,
     decides=True,
     examples=("/remember I live in Graz", "/remember --here the tests run with make"),
-    shell={"facts add": ""},
 )
 def remember(conversation: Conversation, argument: str) -> str:
     """Keep a statement at once: you typed it. Without words, what your last message states.
@@ -99,12 +98,7 @@ def update(conversation: Conversation, argument: str) -> str:
     return Receipt("\n".join(adoption.accept_contradictions(app.memory, found, argument)))
 
 
-@command(
-    "/facts [WORDS]",
-    on_file=True,
-    examples=("/facts", "/facts Anna"),
-    shell={"facts list": "", "facts list --all": "", "facts search": ""},
-)
+@command("/facts [WORDS]", on_file=True, examples=("/facts", "/facts Anna"))
 def facts_(conversation: Conversation, argument: str) -> Result:
     """List the known facts by whom they are about, or find some by words."""
     app = conversation.app
@@ -134,7 +128,6 @@ def facts_(conversation: Conversation, argument: str) -> Result:
     on_file=True,
     decides=True,
     examples=("/profile", "/profile always f3"),
-    shell={"facts profile": "", "facts always": "always", "facts never": "never"},
 )
 def profile_(conversation: Conversation, argument: str) -> Result:
     """Show what every session is told of you, word for word; always or never decide it for one fact."""
@@ -225,13 +218,7 @@ def _refusal(words: str) -> str:
 _SHOWN_SKILLS = 50
 
 
-@command(
-    "/skills [NAME]",
-    completes=("skill",),
-    on_file=True,
-    examples=("/skills", "/skills publish-the-site"),
-    shell={"skills list": "", "skills show": ""},
-)
+@command("/skills [NAME]", completes=("skill",), on_file=True, examples=("/skills", "/skills publish-the-site"))
 def skills_(conversation: Conversation, argument: str) -> str:
     """List the skills there are, or show one. /NAME in a message has the model follow one."""
     app = conversation.app

@@ -38,7 +38,6 @@ VERBS = ("done", "snooze", "rm", "restore", "reopen")
     on_file=True,
     changes=True,
     examples=("/note milk and bread", "/note the spare key hangs behind the door"),
-    shell={"notes add": ""},
 )
 def note(conversation: Conversation, argument: str) -> Result:
     """Save a note."""
@@ -47,7 +46,7 @@ def note(conversation: Conversation, argument: str) -> Result:
     return Receipt(f"saved {written.handle} “{written.name}”")
 
 
-@command("/notes [WORDS|#TAG]", on_file=True, examples=("/notes key", "/notes #garden"), shell={"notes list": ""})
+@command("/notes [WORDS|#TAG]", on_file=True, examples=("/notes key", "/notes #garden"))
 def notes_(conversation: Conversation, argument: str) -> Result:
     """List the latest notes, or those with these words or this tag."""
     app = conversation.app
@@ -60,11 +59,7 @@ def notes_(conversation: Conversation, argument: str) -> Result:
     return "\n".join(lines) or ("no note has these words" if argument else "there are no notes; /note TEXT adds one")
 
 
-@command(
-    "/search WORDS",
-    examples=("/search dentist", "/search what did Anna say about Linz?"),
-    shell={"search": "", "search --kind file": ""},
-)
+@command("/search WORDS", examples=("/search dentist", "/search what did Anna say about Linz?"))
 def search(conversation: Conversation, argument: str) -> Result:
     """Search conversations, notes, summaries, facts and documents."""
     if not argument:
@@ -129,7 +124,6 @@ def show(conversation: Conversation, argument: str) -> Result:
     on_file=True,
     decides=True,
     examples=("/forget m9 n4", "/forget my old address"),
-    shell={"forget": ""},
 )
 def forget_(conversation: Conversation, argument: str) -> Result:
     """Erase what is remembered and all that came of it. Asks first.
@@ -187,7 +181,6 @@ def _erased(receipt: erasure_receipt.Receipt, files: Sequence[str] = ()) -> str:
     on_file=True,
     changes=True,
     examples=("/remind call the dentist friday 3pm", "/remind water the plants every monday 8:00"),
-    shell={"remind": ""},
 )
 def remind(conversation: Conversation, argument: str) -> str:
     """Remind you of something: /remind call the dentist friday 3pm.
@@ -207,7 +200,6 @@ def remind(conversation: Conversation, argument: str) -> str:
     on_file=True,
     changes=True,
     examples=("/tasks done t4", "/tasks snooze t4 1 hour"),
-    shell={"tasks list": "", **{f"tasks {verb}": verb for verb in VERBS}},
 )
 def tasks_(conversation: Conversation, argument: str) -> Result:
     """List what is to be done, or change it.
@@ -245,7 +237,6 @@ def tasks_(conversation: Conversation, argument: str) -> Result:
     on_file=True,
     changes=True,
     examples=("/docs add ~/papers", "/docs rm ~/papers/old.pdf"),
-    shell={"docs list": "", "docs add": "add", "docs sync": "sync", "docs rm": "rm"},
 )
 def docs(conversation: Conversation, argument: str) -> Work | str:
     """List your documents; add files or a folder, look at them again, or take some out of memory.

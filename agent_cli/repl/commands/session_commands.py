@@ -77,7 +77,7 @@ def close(conversation: Conversation, argument: str) -> Result:
     return conversation.close(session)
 
 
-@command("/sessions [COUNT]", on_file=True, examples=("/sessions", "/sessions 50"), shell={"sessions list": ""})
+@command("/sessions [COUNT]", on_file=True, examples=("/sessions", "/sessions 50"))
 def sessions_(conversation: Conversation, argument: str) -> Result:
     """List the latest sessions."""
     rows = sessions.listing(conversation.app.db, conversation.app.scope.owner, commands.count(argument))

@@ -49,13 +49,7 @@ tmux     in tmux.conf:
          set -s extended-keys on""")
 
 
-@command(
-    "/model [NAME]",
-    completes=("model",),
-    changes=True,
-    examples=("/model", "/model qwen3:4b"),
-    shell={"models use": ""},
-)
+@command("/model [NAME]", completes=("model",), changes=True, examples=("/model", "/model qwen3:4b"))
 def model(conversation: Conversation, argument: str) -> Result:
     """Show which model answers, or choose another from now on.
 
@@ -155,13 +149,7 @@ def memory_mode(conversation: Conversation) -> str:
     return {(True, True): "on", (True, False): "read", (False, True): "learn"}.get((app.reads, app.learns), "off")
 
 
-@command(
-    "/set [KEY [VALUE]]",
-    completes=("setting",),
-    changes=True,
-    examples=("/set carry", "/set notify true"),
-    shell={"config set": "", "config show": ""},
-)
+@command("/set [KEY [VALUE]]", completes=("setting",), changes=True, examples=("/set carry", "/set notify true"))
 def set_(conversation: Conversation, argument: str) -> str:
     """Show the settings, or one; with a value, change it for good.
 
@@ -181,7 +169,7 @@ def set_(conversation: Conversation, argument: str) -> str:
     return f"{key} = {app.setting_line(key)} ({app.loaded.origins[key]})\n{known[key].metadata['comment']}"
 
 
-@command("/doctor", on_file=True, examples=("/doctor",), shell={"doctor": ""})
+@command("/doctor", on_file=True, examples=("/doctor",))
 def doctor(conversation: Conversation, argument: str) -> Work:
     """Check the server, the model, the database and the terminal."""
 

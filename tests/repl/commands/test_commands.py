@@ -63,12 +63,12 @@ def test_an_error_names_the_slash_command_or_says_that_one_is_typed_in_a_shell(m
 
 
 def test_the_commands_that_a_slash_command_replaces_are_commands_of_the_shell():
-    for each in commands.listing():
-        for shell in each.shell:
-            name, *rest = shell.split()
-            found = typer.main.get_command(usage.app(name))
-            if rest and not rest[0].startswith("-"):
-                assert rest[0] in found.commands, shell
+    for shell, slash in commands.SLASH.items():
+        name, *rest = shell.split()
+        found = typer.main.get_command(usage.app(name))
+        if rest and not rest[0].startswith("-"):
+            assert rest[0] in found.commands, shell
+        assert slash.split()[0] in commands.registry()
 
 
 @for_each("line", ["help", " Help ", "/", "/help"])
