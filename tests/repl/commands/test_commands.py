@@ -35,14 +35,6 @@ def say(conversation, words):
     recalling.say(app.db, conversation.ensure_session(), words, app.time(), app.scope)
 
 
-@for_each("name", NAMES)
-def test_every_command_has_a_usage_and_a_help_that_is_a_sentence(name):
-    command = commands.registry()[name]
-    assert command.usage.split()[0] == command.name == name
-    assert command.help[0].isupper()
-    assert command.help.splitlines()[0].endswith(".")
-
-
 @for_each(
     ("message", "shown"),
     [
@@ -119,8 +111,10 @@ def test_help_lists_them_all_in_six_groups_on_one_screen(conversation, columns, 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_help_explains_each_with_examples_that_run_it(conversation, name):
+def test_help_explains_each_in_sentences_with_examples_that_run_it(conversation, name):
     explained, command = run(conversation, f"/help {name}"), commands.registry()[name]
+    assert command.usage.split()[0] == command.name == name
+    assert (command.help[0].isupper(), command.help.splitlines()[0][-1]) == (True, ".")
     assert explained.startswith(command.usage)
     assert command.help in explained
     assert run(conversation, f"/help {name.removeprefix('/')}") == explained
@@ -221,6 +215,9 @@ def test_note_and_notes(conversation):
     assert run(conversation, "/notes bread") == "no note has these words"
     [note] = notes.listing(conversation.app.db, "person", 5)
     assert (note.text, note.origin) == ("buy milk", "typed")
+    conversation.origin = "pasted"
+    run(conversation, "/note buy bread")
+    assert [note.origin for note in notes.listing(conversation.app.db, "person", 5)] == ["pasted", "typed"]
 
 
 def test_export_writes_a_new_file_and_never_over_another(conversation, tmp_path):
@@ -248,12 +245,6 @@ def test_words_that_a_command_does_not_take_are_refused(conversation, line):
     name, _, rest = line.partition(" ")
     with pytest.raises(UsageError, match=f"{name} takes no '{rest}'; it was not run"):
         run(conversation, line)
-
-
-def test_note_of_a_pasted_line_is_pasted(conversation):
-    conversation.origin = "pasted"
-    run(conversation, "/note buy milk")
-    assert [note.origin for note in notes.listing(conversation.app.db, "person", 5)] == ["pasted"]
 
 
 def test_model_is_said_and_changed(conversation, server):
