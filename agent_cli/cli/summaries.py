@@ -93,7 +93,6 @@ def rebuild(
     invocation: Invocation,
     names: list[str] | None = argument("As in 2026-W47, today, month, y4.", None, metavar="[PERIOD]..."),
     every: bool = flag("--all", "Every ended period in which something was said."),
-    unit: PeriodUnit | None = option("--grain", "With --all: only those of this length."),
 ) -> None:
     """Make summaries again, now.
 
@@ -104,11 +103,9 @@ def rebuild(
     from agent_cli.llm.model import Cancel
 
     app_ = invocation.app()
-    if bool(names) == every or (unit and not every):
-        raise UsageError("name periods, as in `agent summaries rebuild 2026-W47`, or say --all, perhaps with --grain")
-    if unit == "session":
-        raise UsageError(_SESSION_REFUSED)
-    requested = _all_periods(app_, unit) if every else [_period(app_, each) for each in names or ()]
+    if bool(names) == every:
+        raise UsageError("name periods, as in `agent summaries rebuild 2026-W47`, or say --all")
+    requested = _all_periods(app_) if every else [_period(app_, each) for each in names or ()]
     job_context = background.job_context(app_, app_.db, Cancel())
     if summariser.summariser(job_context)[0] is None:
         output.note("no model answers: sentences are extracted, and summarised when one does")
@@ -163,12 +160,12 @@ def _with_related(app_: App, requested: list[periods.Period]) -> list[periods.Pe
     )
 
 
-def _all_periods(app_: App, unit: PeriodUnit | None) -> list[periods.Period]:
+def _all_periods(app_: App) -> list[periods.Period]:
     now = app_.time()
     days = period_summaries.active_days(app_.db, app_.scope.owner, date(1970, 1, 3), now.date() + timedelta(days=1))
     found = {periods.containing(day, "day") for day in days}
     found |= {each for day in found for each in periods.all_enclosing(day)}
-    return periods.in_order(each for each in found if each.has_ended(now) and unit in (None, each.unit))
+    return periods.in_order(each for each in found if each.has_ended(now))
 
 
 def _subject(summary: Summary) -> str:

@@ -86,7 +86,7 @@ def test_a_week_is_made_now_with_its_days_and_made_again_only_when_asked(program
 
 def test_without_a_model_sentences_are_extracted_and_marked(program, talk):
     program.env |= {**NOBODY, "AGENT_MODEL": "auto"}
-    ran = program("summaries", "rebuild", "--all", "--grain", "day")
+    ran = program("summaries", "rebuild", "2026-01-02")
     told = "agent: no model answers: sentences are extracted, and summarised when one does\n"
     assert ran.err.endswith(f"{told}{TOLD}agent: 2026-W01 is made\n")
     assert [line.split()[-1] for line in program("summaries", "list").out.splitlines()] == ["extracted"] * 2
@@ -100,11 +100,7 @@ WRONG = [
     (("show", "2027"), "nothing is kept of 2027"),
     (("rebuild", "s1"), "s1 has no summary yet; `agent sessions close s1` writes it"),
     (("show", "2025-W53"), "there is no week 2025-W53 in the calendar"),
-    (("rebuild",), "name periods, as in `agent summaries rebuild 2026-W47`, or say --all, perhaps with --grain"),
-    (
-        ("rebuild", "--all", "--grain", "session"),
-        "the summary of a session is written when it is closed: `agent sessions close s4`",
-    ),
+    (("rebuild",), "name periods, as in `agent summaries rebuild 2026-W47`, or say --all"),
 ]
 
 
