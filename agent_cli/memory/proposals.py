@@ -1,9 +1,6 @@
-"""The life cycle of facts and skills, which are proposed and count only when the person accepts them.
-
-A proposal waits until the person accepts or rejects it, or expires. Each change is recorded with the row as it was
-before, so that it can be shown and undone; changes made together are one batch, and are undone together. What differs
-between the kinds is in a `Proposals` value each, in facts/facts.py and skills/skills.py.
-"""
+"""The life cycle of facts and skills, which are proposed and count only when the person accepts them. Each change is
+recorded with the row as it was before; changes made together are one batch, and are undone together. What differs
+between the kinds is in a `Proposals` value each, in facts/facts.py and skills/skills.py."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
@@ -50,10 +47,8 @@ Row = TypeVar("Row", bound=Proposed)
 
 @frozen
 class MemoryContext:
-    """Whose memory is read and changed, when, and by which settings.
-
-    `batch`: of the changes, which are undone together; empty: one for each change.
-    """
+    """Whose memory is changed, when, by which settings. `batch`: of changes to be undone together; empty: one for
+    each."""
 
     db: Database
     scope: Scope
@@ -228,10 +223,8 @@ class Proposals(Generic[Row]):
         return db.rows(f"select {columns} from {self.kind}_version where id in ({last}) order by id desc", (batch,))
 
     def undo_batch(self, memory: MemoryContext, batch: str) -> list[Row]:
-        """Undo a batch, the last change first: a row that the batch added becomes rejected.
-
-        Returns each row as it is then. Raises UsageError when the person has changed one of them since.
-        """
+        """Undo a batch, the last change first; returns each row as it is then. A row that the batch added becomes
+        rejected. Raises UsageError when the person has changed one of them since."""
         db, versions, undone = memory.db, f"{self.kind}_version", dict[int, Row]()
         changed_since = f"""select l.{self.kind}_id from {versions} v
                             join {versions} l on l.{self.kind}_id = v.{self.kind}_id and l.id > v.id
@@ -252,10 +245,8 @@ class Proposals(Generic[Row]):
         return list(undone.values())
 
     def clear(self, db: Database, column: str, values: Iterable[int], **replacements: str | None) -> None:
-        """Where a former row has one of these values in a column, overwrite it, and others, with `replacements`.
-
-        Erased words are then neither shown nor restored. Runs in the caller's transaction.
-        """
+        """Where a former row has one of these values in a column, overwrite it, and others, with `replacements`, so
+        that erased words are neither shown nor restored. Runs in the caller's transaction."""
         changed = "".join(f", '$.{name}', ?" for name in replacements)
         db.execute(
             f"""update {self.kind}_version set was = json_set(was{changed})

@@ -1,13 +1,10 @@
-"""/v1: the part of OpenAI's API that clients need to converse, so that they gain a memory.
+"""/v1: the part of OpenAI's API that clients need to converse, so that they gain a memory. System messages are
+instructions for one run and no memory. Sampling settings are passed over; what would give another answer than was asked
+for is refused: tools of the client's own, more than one choice, a form, pictures.
 
-System messages are instructions for one run and no memory. Which model answers, and how, is the business of this
-machine: sampling settings are passed over. What would give another answer than was asked for is refused: tools of the
-client's own (the tools here are the assistant's), more than one choice, a form, pictures.
-
-A client of OpenAI's API knows no sessions: each request holds all that was said. The session is the one that has come
-just so far, found by a hash of the words up to the last answer; only what comes after that is logged. Where none has,
-as when the client had another answer made, or brings a conversation from elsewhere, a new session begins and takes all
-of it in. So two clients never write into one session, and nothing that was said is ever taken back.
+Such a client knows no sessions: each request holds all that was said. The session is the one that has come just so far,
+found by a hash of the words up to the last answer. Where there is none, a new session takes all of it in: two clients
+never write into one session, and nothing that was said is ever taken back.
 """
 
 import json

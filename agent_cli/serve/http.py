@@ -1,13 +1,10 @@
 """The assistant over HTTP: `application` joins the routes, `Gate` stands before them, `serve` runs all until a signal.
+Every request passes the gate first: its Host, its token, its size; without a token there is nothing but /health. The
+Host is checked because a page from anywhere may make a browser send requests here under a name that it has pointed at
+this machine (DNS rebinding). No other origin is ever allowed (no CORS headers).
 
-Every request passes the gate first: its Host, its token, its size. Before any route is looked for, so that
-without a token there is nothing but /health, not even a word on which routes there are. The Host is checked because a
-page from anywhere may make a browser on this machine send requests here, under a name that it has pointed at this
-machine (DNS rebinding). No other origin is ever allowed (no CORS headers).
-
-So many connections are open at once, and none for which no request comes; the one that waits longest makes room. What
-opens one needs no token yet, and a connection costs a file of this process, without which the memory cannot be opened:
-so one that says nothing, or says it a letter at a time, is closed.
+What opens a connection needs no token yet, and each costs a file of this process: so their number is limited, the one
+that waits longest makes room, and one that says nothing, or says it a letter at a time, is closed.
 """
 
 import asyncio
@@ -166,10 +163,8 @@ class _Connection(H11Protocol):
         self._stop_waiting()
 
     def _wait(self) -> None:
-        """Wait for the head of a request, from its first letter on; while one is answered there is nothing to wait for.
-
-        Between two requests the library has a time of its own.
-        """
+        """Wait for the head of a request, from its first letter on. Between two requests the library has a time of its
+        own."""
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_waiting()
         elif self._timer is None:

@@ -1,11 +1,6 @@
-"""This memory for other assistants: a tool server (MCP) on standard input and output.
-
-It reads what the person's own sessions know. It writes only where the person has allowed that, and what it writes
-counts as little as anything that nobody typed: a note says where it came from, and a fact waits for a yes at the
-keyboard. Nothing can be accepted, changed or erased here.
-
-Each call opens a connection of its own: the library runs them on any thread.
-"""
+"""This memory for other assistants: a tool server (MCP) on standard input and output. It reads what the person's own
+sessions know, and writes only where the person has allowed that: a note says where it came from, and a fact waits for a
+yes at the keyboard. Each call opens a connection of its own: the library runs them on any thread."""
 
 from collections.abc import Callable
 from contextlib import closing

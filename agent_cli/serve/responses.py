@@ -1,8 +1,5 @@
-"""How a request is answered other than by a whole answer: refused, or with server-sent events.
-
-A refusal is a status and one form of error for all routes, which clients of OpenAI read too. A stream of events ends
-when its client disconnects, and has heartbeats in silence.
-"""
+"""How a request is answered other than by a whole answer: refused, with one form of error for all routes, which clients
+of OpenAI read too; or with server-sent events, which have heartbeats in silence."""
 
 import json
 from collections.abc import AsyncGenerator, Callable

@@ -1,8 +1,5 @@
-"""What a caller may say, look at and keep: /chat, /search in its memory, /tasks, /metrics, /events of its audit log.
-
-A reminder of its own tasks is an event, stands in /tasks, and comes with its next answer of /chat; those of the person
-come up where the person is.
-"""
+"""What a caller may say, look at and keep: /chat, /search in its memory, /tasks, /metrics, /events of its audit log. A
+reminder of its own tasks is an event, stands in /tasks, and comes with its next answer of /chat."""
 
 import asyncio
 import time
@@ -252,10 +249,8 @@ async def _event_pieces(asked: Turn, first: JsonObject) -> AsyncGenerator[str, N
 
 
 async def _log(state: ServerState, caller: Caller, since: int | None) -> AsyncGenerator[str, None]:
-    """What happens in this caller's memory, until it goes, is let in no more, or the server ends.
-
-    `since`: after which event; None: from now on.
-    """
+    """What happens in this caller's memory after an event (None: from now on), until it goes, is let in no more, or the
+    server ends."""
 
     def poll(db: Database) -> tuple[list[dict[str, Any]], int] | None:
         """New events, and the number of the last; None once the caller has no more the same token for this memory."""

@@ -1,13 +1,10 @@
 """What one server works with: the app, its connections, its limits, the turns that run, the jobs between, its figures.
+A limited number of turns runs at once, one at a time in a session; the others wait, up to a limit. A turn runs on a
+thread of its own, with a connection of its own. It has ended for good before its place is free, also when nobody waits
+for it any more: what arrived is kept.
 
-A limited number of turns runs at once, one at a time in a session; the others wait, up to a limit. The event loop only
-waits: a turn runs on a thread of its own, with a connection of its own, and hands over what there is to tell. It has
-ended for good before its place is free, also when nobody waits for it any more: what arrived is kept.
-
-Turns, tokens and calls are counted from the log, so a restart loses none. The figures are in Prometheus' text format
-(version 0.0.4). A caller sees its own and nobody else's: how busy another is, is its own business. One that was granted
-the person's memory sees all, by the callers' names, and the jobs of the file. No label holds a word that a model or a
-client made up: a tool that is not there counts as "other".
+The figures (Prometheus' text format 0.0.4) are counted from the log, so a restart loses none. A caller sees its own;
+one that was granted the person's memory sees all. No label holds a word that a model or a client made up.
 """
 
 import asyncio
@@ -289,11 +286,8 @@ def response_body(event: JsonObject) -> JsonObject:
 
 
 class TurnQueue:
-    """All turns that run or wait. `busy` is called with True when one begins, and at its end with whether others run.
-
-    One lock for each session: it has a key where the session is known before the turn begins, and gets those by which
-    it comes to be known while it runs.
-    """
+    """All turns that run or wait, with one lock for each session: it gets its keys before the turn begins or while it
+    runs. `busy` is called with True when one begins, and at its end with whether others run."""
 
     def __init__(self, limits: ServerLimits, busy: Callable[[bool], None]):
         self._limits, self._busy = limits, busy
@@ -419,11 +413,8 @@ class ServerState:
         await asyncio.to_thread(end)
 
     def app_of(self, caller: Caller) -> App:
-        """The app with this caller as owner of all it reads and writes.
-
-        The folders, feeds and tool servers in the settings are the person's: a program with a memory of its own
-        reaches none of them.
-        """
+        """The app with this caller as owner. The folders, feeds and tool servers in the settings are the person's: a
+        program with a memory of its own reaches none of them."""
         known = replace(caller, seen_at=None)
         if known not in self._apps:
             self._apps = {key: app for key, app in self._apps.items() if key.id != caller.id}
@@ -447,10 +438,7 @@ class ServerState:
         return await anyio.to_thread.run_sync(run, limiter=self._limiter)
 
     async def health(self) -> dict[str, str]:
-        """What was found of each part, at most a few seconds ago: "ok", or a sentence.
-
-        No paths and addresses: whoever asks needs no token.
-        """
+        """What was found of each part, at most a few seconds ago: "ok", or a sentence without paths and addresses."""
         async with self._health_lock:
             if time.monotonic() - self._health_at > _HEALTH_SECONDS:
                 self._health = await self.read(partial(_look, self.app))

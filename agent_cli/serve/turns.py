@@ -1,8 +1,6 @@
-"""The turn of a request: the loop, context, policy and audit of `agent ask`, in the queue, read as events.
-
-There is nobody at a keyboard: what needs asking is denied and said, and nothing that comes in is ever accepted as a
-fact. A caller that only reads is answered from memory by a conversation that is kept nowhere.
-"""
+"""The turn of a request: that of `agent ask`, in the queue, read as events. Nobody is at a keyboard: what needs asking
+is denied, and nothing that comes in is ever accepted as a fact. A caller that only reads is answered by a conversation
+that is kept nowhere."""
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import closing as closed_after

@@ -1,13 +1,8 @@
-"""The tool that fetches the feeds in the person's settings: news, a calendar, the weather.
-
-The model gives a name and no address, so a request can carry nothing of what the model knows, and only what the person
-chose is fetched. So it needs no more permission than reading a file.
-
-What is fetched from the network may not be on this machine or in its private network. A name is resolved once, checked,
-and that IP address is connected to: resolved twice, it could lead elsewhere the second time. Redirects follow the same
-rule. A calendar of ten lines can mean an event every second, or every day since the year 1, and the library expands
-each of them; so it is read within limits, as feeds are.
-"""
+"""The tool that fetches the feeds in the person's settings: news, a calendar, the weather. The model gives a name and
+no address, so a request can carry nothing of what the model knows; hence it needs no more permission than reading a
+file. What is fetched may not be in the private network: a name is resolved once, checked, and that address is connected
+to, for redirects too. A calendar of ten lines can mean an event every second, and the library expands each: so parsing
+has limits."""
 
 import re
 import time

@@ -1,8 +1,6 @@
-"""Tools that read files, only inside the folders that the person's settings name.
-
-Links are followed first; a path that then lies outside is refused, and so is anything hidden, where keys and passwords
-are kept. Only plain text files are read: a pipe, for one, would block forever.
-"""
+"""Tools that read files, only inside the folders that the person's settings name. Links are followed first; what then
+lies outside is refused, and so is anything hidden. Only plain text files are read: a pipe, for one, would block
+forever."""
 
 import os
 import stat

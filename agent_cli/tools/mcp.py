@@ -1,15 +1,12 @@
-"""MCP servers, and their tools as tools of this program: named after their server, and run only with permission.
+"""MCP servers, and their tools as tools of this program: named after their server, and run only with permission. A
+server is started when it is first needed, called with time limits, and closed at the end; each connection has an event
+loop on a thread of its own. A server that crashes, hangs or floods is dropped and started again for the next call: the
+turn sees only a failed result. It inherits a search path, a home, the variables in its settings, and the marker of
+programs that the assistant started, which must never accept a fact.
 
-A server is started when it is first needed, called with time limits, and closed at the end. The library needs an event
-loop: each connection has one on a thread of its own, and the turn waits for an answer with a time limit. A server that
-crashes, hangs, floods or cannot be understood is dropped and started again for the next call: the turn sees only a
-failed result. A server inherits a search path and a home, the variables in its settings, and the marker that identifies
-programs started by the assistant, which must never accept a fact.
-
-A server's descriptions are untrusted text that the model reads: they are sanitized and cut, and cannot pose as the
-program's own. They are stored, so that a server is started only when one of its tools is called, and so that changed
-descriptions are noticed and reported. Of a server that was never started the model is offered one tool, which starts it
-and lists its tools; like all others it runs only with permission. Where a rule allows it, the program calls it itself.
+Descriptions are untrusted text that the model reads: they are sanitized, cut, and stored, so that changes are reported.
+Of a server that was never started the model is offered one tool, which starts it and lists its tools; where a rule
+allows it, the program calls it itself.
 """
 
 import json
@@ -266,11 +263,9 @@ def load_tools(
     notice: Callable[[str], None],
     is_allowed: Callable[[Tool], bool] = lambda tool: False,
 ) -> dict[str, Tool]:
-    """The tools of all servers by name, from their stored descriptions; of two with one name the first keeps it.
-
-    A server is started only where these are missing and the tool that starts it `is_allowed` without a question.
-    `seconds`: the time limit of a call. `notice` is called with a sentence for a server whose tools are not known yet.
-    """
+    """The tools of all servers by name, from their stored descriptions. A server is started only where these are
+    missing and the tool that starts it `is_allowed` without a question. `notice`: called with a sentence about one that
+    is not known yet."""
     tools: dict[str, Tool] = {}
     for name in servers.settings:
         descriptions, starting = stored_descriptions(db, servers, name), _starting_tool(servers, name, seconds, tools)

@@ -1,8 +1,5 @@
-"""Tools that search memory and write to it: notes, proposed facts, skills, tasks and reminders; and arithmetic.
-
-No tool accepts a fact: only the person does. The model passes times in the person's words; the program parses them.
-Every request names all tools and few are called: what a tool works with is imported when it runs.
-"""
+"""Tools that search memory and write to it, and arithmetic. No tool accepts a fact. The model passes times in the
+person's words. Few tools of a request are called: what one works with is imported when it runs."""
 
 import math
 from collections.abc import Callable

@@ -24,10 +24,8 @@ SOURCES = ("built-in", "files", "feeds")  # a rule may name one, also where this
 
 
 def allowed(*, reads: bool, keeps: bool) -> Mapping[str, Tool]:
-    """The tools of a run. `reads`: whether memory may be read; `keeps`: whether anything may be written.
-
-    A tool that writes is not offered when nothing may be written; a model that calls it anyway gets an error.
-    """
+    """The tools of a run. A tool that writes is not offered where nothing is kept; a model that calls it anyway gets an
+    error."""
     available = {name: tool for name, tool in BUILT_IN.items() if reads or not tool.reads_memory}
     writing = {} if keeps else {name: tool for name, tool in available.items() if tool.risk in ("propose", "write")}
     refusing = {

@@ -1,14 +1,10 @@
-"""Defines tools and runs their calls.
-
-A tool is a function; the model sees its name, docstring and annotations. Errors of the model and of the tool come back
-to the model as failed results: an exception of a tool never ends a turn.
-
-A tool that uses more than the database may hang: it runs on a thread of its own, and is abandoned when it takes too
-long or the person stops the turn. A thread cannot be killed, so such a tool is given no database: whatever it does
-later, it cannot write into the conversation.
+"""Defines tools and runs their calls. A tool is a function; the model sees its name, docstring and annotations. Errors
+come back to the model as failed results: an exception of a tool never ends a turn. A tool that uses more than the
+database may hang: it runs on a thread of its own, without a database, and is abandoned when it takes too long or the
+person stops the turn.
 
 Some tools the model knows by name alone, and calls through `use_tool`. The log, the rules and the person see the tool
-that was meant; only requests to the model have the call through `use_tool`, as the model wrote it.
+that was meant; only requests to the model have the call as the model wrote it.
 """
 
 import inspect
@@ -148,10 +144,8 @@ def run(
     seconds: float = inf,
     on_cancel: OnCancel = lambda stop: nullcontext(),
 ) -> ToolResult:
-    """Run one call for at most `seconds`, or until the turn is cancelled; a result is cut at MAX_RESULT.
-
-    Raises only StoreError: a database that cannot be written ends the turn.
-    """
+    """Run one call for at most `seconds`, or until the turn is cancelled. Raises only StoreError, which ends the
+    turn."""
     if wrong := _argument_errors(tool, call.arguments):
         return _failure(wrong)
     if not tool.seconds:

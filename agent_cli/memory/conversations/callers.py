@@ -1,8 +1,6 @@
-"""Callers: other programs that use this memory over HTTP, and by what they know their sessions.
-
-Each caller is an owner whose memory no other sees; it uses the person's own memory only by explicit grant. A token is
-256 random bits, shown once; the file stores its SHA-256, which is enough for random tokens.
-"""
+"""Callers: other programs that use this memory over HTTP, and by what they know their sessions. Each is an owner whose
+memory no other sees; it uses the person's own only by grant. A token is 256 random bits, shown once; the file has its
+SHA-256."""
 
 import re
 from collections.abc import Sequence

@@ -1,9 +1,6 @@
-"""Finds the sentences that ask to remember or to forget something ("remember that …", "merk dir, dass …"), without a
-model, and what each of them is about.
-
+"""Finds the sentences that ask to remember or forget something ("merk dir, dass …") by rules, and what each is about.
 Only at the beginning of a typed sentence, outside quotations and code. A question asks for nothing, unless it is a
-polite request ("can you remember that I …?"). What is to be done ("remember to buy milk") is no statement.
-"""
+polite request ("can you remember that I …?"). What is to be done ("remember to buy milk") is no statement."""
 
 import re
 from collections.abc import Iterator, Sequence

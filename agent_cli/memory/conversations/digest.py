@@ -1,9 +1,7 @@
-"""A conversation in short: its transcript, its sentences by importance, and the rolling summary.
-
-The rolling summary is of the part of a session that no longer fits the model's context window. It is always made from
-the transcript, never from an older summary: at once from the most important sentences, and again by the small model in
-a job. Numbers, paths and the like are extracted word for word beside it.
-"""
+"""A conversation in short: its transcript, its sentences by importance, and the rolling summary of the part that no
+longer fits the model's context window. That is always made from the transcript, never from an older summary: at once
+from the most important sentences, and again by the small model in a job; numbers, paths and the like stand beside
+it."""
 
 import re
 from collections import Counter

@@ -1,11 +1,8 @@
-"""The log of every message, reply, tool call and tool result, written before it is sent or shown.
-
-A reply is opened with its first words, updated, and closed when complete; one found open was cut by a crash. The log
-stores text unchanged: it is cleaned when shown. A crash is repaired by giving every open call the result "interrupted";
-whether a call may run is recorded before it runs, so one without such a record did not run and can be asked about
-again. Also here: what the model notes for itself until the session closes, and the input history of the prompt, which
-is kept across sessions.
-"""
+"""The log of every message, reply, tool call and tool result, written before it is sent or shown; with the notes that
+the model makes for a session, and the input history of the prompt. A reply is opened with its first words, updated, and
+closed when complete. Text is stored unchanged, and cleaned when shown. After a crash every open call gets the result
+"interrupted"; whether a call may run is recorded before it runs, so one without such a record can be asked about
+again."""
 
 import json
 from collections import Counter

@@ -1,11 +1,6 @@
 """What was read in a turn: a file, a pipe, words over HTTP, a tool's result, or what memory kept of one. What is
-proposed then may be the idea of that text.
-
-So a proposal is trusted no further than what was read before it, and names the message in which that stands, or the row
-of memory. What the person has approved, facts and skills, is not counted.
-
-Locates quotes in messages of the person, and how far they can be trusted: only typed text is the person's own.
-"""
+proposed then may be the idea of that text: it is trusted no further than what was read before it, and names that. What
+the person has approved, facts and skills, is not counted. Also where quotes stand, and how far they can be trusted."""
 
 import json
 import re

@@ -1,8 +1,5 @@
-"""Sessions: their start, title, holder (the process that has them open), and whether they are closed or hidden.
-
-Also which of them a new session may carry over: those of its place, or of all folders (`place` is None, see
-scope.carried_place), and never hidden ones.
-"""
+"""Sessions: their start, title, holder (the process that has them open), and whether they are closed or hidden. A new
+session may carry over those of its place, or of all folders (`place` is None), and never hidden ones."""
 
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
@@ -152,8 +149,7 @@ def release(db: Database, id: int) -> None:
 
 
 def read_position(db: Database, id: int, column: str = "read_to") -> tuple[Scope, int] | None:
-    """(scope, last message read) for facts, or for skills (`reflected_to`), or said while nothing was to be learned
-    (`unlearned_to`); None when it is hidden or deleted."""
+    """(scope, last message that this column says was read, see schema.sql); None when it is hidden or deleted."""
     row = db.row(f"select owner, place, {column} from session where id = ? and hidden_at is null", (id,))
     return (Scope(row[0], row[1]), row[2]) if row else None
 

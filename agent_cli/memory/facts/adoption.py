@@ -1,16 +1,10 @@
-"""How a claim becomes a fact: it is added or proposed, accepted, changed and replaced.
-
-Only a person accepts. A claim from a model, a pipe, a file or an import waits for approval, and one that was rejected
-is not proposed again. A claim that repeats a known fact is added to it as a source, and so are its dates. "I no longer
-live in Wels", "I drink tea instead of coffee" or "ich rauche nicht mehr" end facts, found by rules: by their triple, or
-because a fact about the person has all the words. What the person types may contradict facts: that is shown below the
-reply and adopted on request. What is merely similar is left to the review.
-
-Where a predicate has one value at a time, each ends where the next one begins. Dates decide, not the order in which the
-person says things: who moved to Wels in March 2026 and says afterwards that they moved to Linz in June 2025 lives in
-Wels. Without a date, a value was true when it was said. A value that begins in the future ends the present one on that
-day. Which facts a fact replaced is read from the batches of its history.
-"""
+"""How a claim becomes a fact: it is added or proposed, accepted, changed and replaced. Only a person accepts: a claim
+from a model, a pipe, a file or an import waits, and one that was rejected is not proposed again. A claim that repeats a
+known fact is added to it as a source, and so are its dates. "I no longer live in Wels" or "I drink tea instead of
+coffee" end facts, found by rules: by their triple, or because a fact about the person has all the words. Contradictions
+of what the person types are shown and adopted on request. Where a predicate has one value at a time, each ends where
+the next one begins: dates decide, not the order in which the person says things. Without a date, a value was true when
+it was said. Which facts a fact replaced is read from the batches of its history."""
 
 import re
 import time as real_time
@@ -402,11 +396,9 @@ def _as_ending(memory: MemoryContext, made: Claim, over: Sequence[Fact]) -> Clai
 
 
 def _is_ended(memory: MemoryContext, fact: Fact, ending: Ending, about_person: bool) -> bool:
-    """Whether a fact is over by what a sentence, about the person or not, ends.
-
-    Its triple is what is over: of "emacs instead of vim" the editor, and not a drink one likes. Or it is, as the
-    sentence, about the person, and has all the words of what is over, in any form.
-    """
+    """Whether a fact is over by what a sentence, about the person or not, ends: by its triple ("emacs instead of vim"
+    ends the editor, not a drink), or because both are about the person and it has all the words of what is over, in any
+    form."""
     made = Triple(fact.subject, fact.predicate, fact.object)
     if ending.instead and fact.predicate in memory.single_valued and ending.over.casefold() == fact.object.casefold():
         return True

@@ -1,10 +1,7 @@
-"""Extracts facts from new exchanges with a language model; the results are only proposals.
-
-Only the person's messages are a source; the replies are in the prompt so that "yes, that one" can be understood. The
-answer is requested as JSON after a schema and still validated, since servers and small models ignore schemas. An
-invalid answer is returned to the model once with the error. Valid operations are checked: a quote must occur in the
-person's messages, a target must be a current fact, and a question or an order to the assistant is no fact.
-"""
+"""Extracts facts from new exchanges with a language model; the results are only proposals. Only the person's messages
+are a source; replies are shown so that "yes, that one" can be understood. The JSON is validated, since servers and
+small models ignore schemas, and asked for once more with the error. A quote must occur in the person's messages, a
+target must be a current fact, and a question or an order is no fact."""
 
 import json
 import re

@@ -1,9 +1,5 @@
-"""Reading and writing facts about the person; and recall tests: questions, with words that must be found for them.
-
-adoption.py decides who may add a fact and what it replaces; memory/proposals.py has what facts and skills share.
-Whether an accepted fact is planned, true or over is decided by its dates when it is read: nothing has to run on the day
-on which it begins or ends.
-"""
+"""Reading and writing facts about the person. adoption.py decides who may add one and what it replaces. Whether an
+accepted fact is planned, true or over is decided by its dates when it is read: nothing has to run on that day."""
 
 import math
 import zlib
@@ -120,11 +116,8 @@ def accepted_values(db: Database, owner: str, subject: str, predicates: Sequence
 
 
 def similar(db: Database, owner: str, statement: str) -> list[Fact]:
-    """Facts in any state that say nearly the same, numbers ignored: candidates for a closer comparison.
-
-    Read are those with one of so many of the rarest marks that any similar statement has one (prefix filtering:
-    Chaudhuri and others, 2006).
-    """
+    """Facts in any state that say nearly the same, numbers ignored. Read are those with one of so many of the rarest
+    marks that any similar statement has one (prefix filtering: Chaudhuri and others, 2006)."""
     marks, shingles = _marks(statement), _shingles(statement)
     by_rarity = """select c.value, (select count(*) from (select 1 from fact_mark where hash = c.value limit 500))
                    from json_each(?) c order by 2, 1"""

@@ -1,4 +1,1 @@
-"""Notes, tasks with reminders, and schedules.
-
-Owns the tables note, task and schedule. Knows dates and search, no model.
-"""
+"""Notes, tasks with reminders, and schedules. Owns the tables note, task and schedule. Knows no model."""

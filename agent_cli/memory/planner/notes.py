@@ -1,7 +1,4 @@
-"""Notes, written by the person or by the model for the person.
-
-A tag is a word of a note with # before it, as in #garden: so it is found, changed and forgotten with the words.
-"""
+"""Notes, written by the person or by the model for them. A tag is a word with # before it, as in #garden."""
 
 from collections import Counter
 from dataclasses import replace

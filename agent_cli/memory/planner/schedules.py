@@ -1,9 +1,6 @@
-"""Schedules: prompts and skills that run at set times, and which process runs one now.
-
-Only the next time is stored, and a schedule stays due until a run has finished: one run makes up for any number of
-missed ones, or for a crashed process. Times are local: one skipped by summer time is moved to the change of the clocks,
-an ambiguous one is the first. The files with answers hold words outside of the database (see `outputs`).
-"""
+"""Schedules: prompts and skills that run at set times, and which process runs one now. Only the next time is stored,
+and a schedule stays due until a run has finished: one makes up for all that were missed. Times are local: one skipped
+by summer time is moved to the change of the clocks, an ambiguous one is the first."""
 
 import glob
 import json

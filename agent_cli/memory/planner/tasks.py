@@ -1,8 +1,6 @@
-"""Tasks, and the reminders of them: shown when due, and again after an interval until the task is done or snoozed.
-
-With several programs open only one shows a reminder: the one that marks it in the file. Completing a repeating task
-moves it to its next time. Times missed while nothing ran are shown once, with their number.
-"""
+"""Tasks, and the reminders of them: shown when due, by the one program that marks them in the file, and again after an
+interval until the task is done or snoozed. Times of a repeating task that were missed are shown once, with their
+number."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta, tzinfo

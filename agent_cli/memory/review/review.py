@@ -1,9 +1,6 @@
-"""The queue of proposals that wait for the person, facts and skills: what is shown of each, and each decision.
-
-A proposal is a value with all that the person is shown. A decision checks, in its transaction, that the database still
-holds exactly that: of two reviewers only one decides, and nobody approves words that were not shown. So a new skill is
-shown whole, a change with every line that differs, and invisible characters are removed.
-"""
+"""The queue of proposals that wait for the person: what is shown of each, and each decision. A decision checks, in its
+transaction, that the database still holds exactly what was shown: nobody approves other words. So a new skill is shown
+whole, a change with every line that differs, and invisible characters are removed."""
 
 import difflib
 import json

@@ -1,10 +1,6 @@
-"""Extracts skills from a conversation with a language model; the results are only proposals.
-
-Facts are extracted from each exchange (fact_extraction.py); a skill needs a longer part of the conversation: several
-steps that succeeded, or a correction by the person. No skill is the usual answer. The model gives a name, a description
-and steps, and the file is composed here. The model cannot change a skill whose text it was not shown, and steps that
-order the assistant to ignore its rules are dropped.
-"""
+"""Extracts skills from a longer part of a conversation with a language model; the results are only proposals. The model
+gives a name, a description and steps, and the file is composed here. It cannot change a skill whose text it was not
+shown, and steps that order the assistant to ignore its rules are dropped."""
 
 import json
 import re

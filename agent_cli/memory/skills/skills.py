@@ -1,14 +1,8 @@
-"""The skills: how they are read, added, proposed, accepted, changed and restored; and their files.
-
-What the person writes is accepted at once; what a model or a file proposes waits for approval. A change to a skill is a
-proposal of its own; accepting it makes its text the next version of the skill. Every version is stored.
-memory/proposals.py has what facts and skills share.
-
-The text of a skill is a SKILL.md in the open format: a name and a description as front matter, the steps below. It is
-stored character by character, so that an export equals the import. Files are read and written as NAME/SKILL.md, the
-layout of other programs, with those in the folders references, scripts and assets beside it. These belong to the skill:
-they are reviewed, versioned and forgotten with it, and are only ever shown. The program runs no script.
-"""
+"""The skills: how they are read, added, proposed, accepted, changed and restored; and their files. What the person
+writes is accepted at once; what a model or a file proposes waits. A change is a proposal of its own; accepting it makes
+its text the next version. The text is a SKILL.md in the open format, front matter and steps, stored character by
+character. In its folder lie others in references, scripts and assets: these are reviewed, versioned and forgotten with
+it, and only ever shown. The program runs no script."""
 
 import json
 import os
@@ -222,10 +216,8 @@ def propose(
     base: int | None = None,
     files: str | None = None,
 ) -> Skill | None:
-    """Queue a skill, or a change to one; None when it is known, was rejected or forgotten. Raises UsageError.
-
-    `base`: the version that the change was made from. `files`: JSON; None: those of the known skill.
-    """
+    """Queue a skill, or a change to one made from version `base`; None when it is known, was rejected or forgotten.
+    Raises UsageError. `files`: JSON; None: those of the known skill."""
     file = parse(secrets.mask(text) if origin == "model" else text)
     db, owner = memory.db, memory.scope.owner
     with db.write():
@@ -511,8 +503,7 @@ def matching(db: Database, owner: str, question: str, vector: Sequence[float] | 
 def _stems(
     db: Database, question: str, rows: Sequence[tuple[int, str, str]]
 ) -> tuple[dict[int, tuple[set[str], set[str]]], dict[str, float]]:
-    """The question's stems in the name and the text of each skill, and their weights by inverse document frequency; of
-    scripts without spaces, pairs of characters."""
+    """The question's stems (or pairs of characters) in the name and the text of each skill, and their weights (idf)."""
     asked = question if len(question) <= _HEAD + _TAIL else f"{question[:_HEAD]} {question[-_TAIL:]}"
     weights: dict[str, float] = {}
     for word in terms.content_words(asked):

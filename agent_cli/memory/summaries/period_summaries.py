@@ -1,10 +1,7 @@
-"""Makes the summaries of days, weeks, months, quarters and years, each from those of its parts.
-
-A closed conversation queues its days, a day its week, and so on up to the year, each once it is over; none is made
-because one is missing, so what a person erased does not come back. The sources of a day are its conversations (the
-summary of one wholly on that day, else the messages of the day), single questions and facts learned; those of longer
-periods are the summaries of their parts. What does not fit the prompt is left out of the longest sources first.
-"""
+"""Makes the summaries of days, weeks, months, quarters and years, each from those of its parts, once it is over. A
+closed conversation queues its days, a day its week, and so on; none is made because one is missing, so what was erased
+does not come back. A day is made of its conversations, single questions and facts learned. What does not fit the prompt
+is left out of the longest sources first."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,10 +1,7 @@
-"""Summaries of sessions and periods, with the sources of each sentence; and how one of a session is made.
-
-A session is summarised in at most five sentences, always from the transcript. Without a model the five most telling
-sentences are extracted, marked as such, and replaced when a model answers. The program adds details word for word, and
-the sources of each sentence by the words they share, rare ones first (idf). What retention removed cannot be summarised
-again, so a sentence whose sources are all missing ("orphaned") is kept when its summary is made again.
-"""
+"""Summaries of sessions and periods, with the sources of each sentence; and how one of a session is made, always from
+the transcript. Without a model the most telling sentences are extracted, and replaced when a model answers. Sources are
+found by shared words, rare ones first (idf). A sentence whose sources retention removed ("orphaned") is kept when its
+summary is made again."""
 
 import math
 from bisect import bisect_left, bisect_right
