@@ -405,13 +405,9 @@ def test_a_timer_of_systemd_is_written_and_started(program):
     assert "OnCalendar=minutely\n" in (units / "agent-cli-schedules.timer").read_text()
     assert program("schedule", "uninstall", "--yes").code == 0
     assert list(units.iterdir()) == []
-    assert calls.read_text().splitlines() == [
-        "--user show-environment",
-        "--user daemon-reload",
-        "--user enable --now agent-cli-schedules.timer",
-        "--user disable --now agent-cli-schedules.timer",
-        "--user daemon-reload",
-    ]
+    assert calls.read_text().splitlines() == listed("""--user show-environment | --user daemon-reload
+        --user enable --now agent-cli-schedules.timer | --user disable --now agent-cli-schedules.timer
+        --user daemon-reload""")
 
 
 def test_nothing_is_written_without_a_yes(program, terminal):

@@ -390,7 +390,6 @@ def test_the_files_of_a_skill_are_kept_shown_and_given_out_the_same(program):
     assert program("skills", "show", "k1", "--file", "assets/logo.png").out == "[no text: 6 bytes]\n"
     missing = "deploy-site has no file 'x'; there are assets/logo.png, references/hosts.md, scripts/build.sh"
     assert program("skills", "show", "k1", "--file", "x") == Ran(2, "", f"agent: {missing}\n")
-
     assert program("skills", "export", "--to", "out").code == 0
     given = program.work / "out" / "deploy-site"
     assert {path: (given / path).read_bytes() for path in BESIDE} == BESIDE

@@ -92,7 +92,6 @@ def test_conversation_from_elsewhere_is_taken_in_and_goes_on(house, bot, server)
         message("heard: new", "assistant"),
         message("newer"),
     )
-
     assert more.json()["agent"]["session"] == "s1"
     assert [text for _, _, text in logged(house)] == listed("""old question | old answer | new | heard: new | newer
         heard: newer""")

@@ -37,7 +37,6 @@ def test_without_a_token_there_is_nothing_but_health(house):
     there = routes(house)
     named = "/health /chat /search /metrics /events /openapi.json /v1/models /v1/chat/completions"
     assert {path for _, path in there} >= set(named.split())
-
     got = {}
     for method, path in [*there, ("GET", "/nothing"), ("OPTIONS", "/chat"), ("GET", "/health/"), ("GET", "//health")]:
         for headers in ({}, {"Authorization": "Bearer nonsense"}, {"Authorization": "Basic Og=="}):

@@ -291,7 +291,6 @@ def test_two_workers_make_each_once(tmp_path, clock):
     more = True
     while more:  # in turns, each beginning what the other may have left
         more = worker.run_one(job_context(db, clock, model)) | worker.run_one(job_context(other, clock, model))
-
     assert sorted(each for each in model.summarised if each != "this") == keys(db)
     assert db.value("select count(*) from (select 1 from job where state = 'done' group by kind, subject)") == len(
         db.rows("select distinct kind, subject from job")
