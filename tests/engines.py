@@ -12,7 +12,7 @@ SERVERS = ("ollama", "openai")
 # Why a test that has a server runs with Ollama's alone, and the tests, by file and name.
 _REASONS = {
     # about Ollama's own API
-    "the scripted server itself": "ollama_server/* test_ollama_server.py::*",
+    "the scripted server itself": "test_ollama_server.py::*",
     "the client of Ollama's API": "llm/ollama/*",
     "the client of /v1, which has a server of its own kind": "llm/openai/*",
     "the parser, which both clients share, fed by one of them": "llm/test_repair.py::*",

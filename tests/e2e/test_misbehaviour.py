@@ -4,12 +4,14 @@ Each test stands for a class: the forms of calls are in tests/llm/test_repair.py
 the lines of a stream in tests/llm/ollama/test_chat.py.
 """
 
+import json
+
 import pytest
 
 from agent_cli.memory.planner import notes
 from agent_cli.store.file import open_file
 from tests.conftest import CHAT, HERE, NOON, Ran, noon
-from tests.ollama_server import faults, script
+from tests.ollama_server import script
 
 CALL = ("search_notes", {"query": "dentist"})
 THROUGH = ("use_tool", {"tool": CALL[0], "arguments": CALL[1]})  # as a model calls what it knows by name alone
@@ -23,6 +25,10 @@ LOG = "select role, text, finish from message order by id"
 RESULTS = "select text, failed from message where role = 'tool' order by id"
 ANSWER = "select text, thinking from message where role = 'assistant' order by id"
 ASKED = ("user", "hi", "stop")
+
+
+def written(name, arguments):
+    return json.dumps({"name": name, "arguments": arguments})
 
 
 @pytest.fixture
@@ -41,9 +47,9 @@ def ask(program, server):
 
 
 MEANT = {
-    "tags": faults.call_as_tag(*THROUGH),
-    "bare JSON of what is known by name alone": faults.call_as_json(*CALL),
-    "arguments as a string": faults.string_arguments(CALL[0], '{"query": "dentist"}'),
+    "tags": script.reply(f"<tool_call>\n{written(*THROUGH)}\n</tool_call>"),
+    "bare JSON of what is known by name alone": script.reply(written(*CALL)),
+    "arguments as a string": script.reply(calls=[(CALL[0], '{"query": "dentist"}')]),
 }
 
 
@@ -55,7 +61,10 @@ def test_a_call_written_in_a_strange_way_runs(ask, program, written):
 
 
 TOLD = {
-    "an unknown tool": (faults.unknown_tool(), f"there is no tool 'launch_rocket'; there are {TOOLS}"),
+    "an unknown tool": (
+        script.reply(calls=[("launch_rocket", {})]),
+        f"there is no tool 'launch_rocket'; there are {TOOLS}",
+    ),
     "a missing argument": (
         script.reply(calls=[("search_notes", {})]),
         "wrong arguments, missing: query; search_notes takes query (string)",
@@ -83,14 +92,14 @@ def test_a_call_that_was_cut_is_asked_for_again(ask):
 
 
 def test_words_and_a_call_on_one_line_are_both_taken(ask, program):
-    ran = ask(faults.all_on_one_line("Let me look.", "a note?", CALL), FRIDAY)
+    ran = ask(script.reply("Let me look.", "a note?", [CALL], text_and_calls_on_one_line=True), FRIDAY)
     assert ran == Ran(0, "Let me look.\n\nOn Friday.\n", "")
     assert program.rows(ANSWER) == [("Let me look.", "a note?"), ("On Friday.", "")]
 
 
 def test_the_same_call_three_times_ends_the_turn_with_words(ask, program, server):
     ended = "agent: the turn was ended: the same call of search_notes was made 3 times in a row\n"
-    assert ask(faults.same_call(CALL, 3), FRIDAY) == Ran(0, "On Friday.\n", ended)
+    assert ask(script.reply(calls=[CALL] * 3), FRIDAY) == Ran(0, "On Friday.\n", ended)
     not_run = "not run: the same call of search_notes was made 3 times in a row"
     assert program.rows(RESULTS) == [(FOUND, 0), (FOUND, 0), (not_run, 1)]
     assert server.turns[1]["tools"] == server.turns[0]["tools"]
@@ -105,11 +114,13 @@ def test_a_model_that_only_ever_calls_is_stopped_with_a_sentence(ask, program, s
 
 
 def test_thinking_in_the_content_is_no_answer(ask, program, server):
-    assert ask(faults.split_tags("Let me see", "42")) == Ran(0, "42\n", "")
+    parts = ("<th", "ink>", "Let me see", "</", "thi", "nk>", "42")
+    assert ask(script.pieces(*map(script.Piece, parts))) == Ran(0, "42\n", "")
     took_back = "agent: what was printed so far is the model's thinking, not its answer\n"
-    assert ask(faults.closing_tag_only("Let me see", "42")) == Ran(0, "Let me see\n\n42\n", took_back)
+    closing_alone = script.reply("Let me see</think>\n\n42")
+    assert ask(closing_alone) == Ran(0, "Let me see\n\n42\n", took_back)
     assert program.rows(ANSWER) == [("42", "Let me see")] * 2
-    server.play(faults.closing_tag_only("Let me see", "42"))
+    server.play(closing_alone)
     ran = program("ask", "--json", "hi")
     assert (ran.code, ran.err, ran.json["answer"]) == (0, "", "42")
 
@@ -122,7 +133,7 @@ def test_half_a_character_from_the_model_becomes_a_replacement(ask, program):
 
 def test_what_no_server_should_send_is_survived(ask, program):
     unreadable = "the model server sent an answer that cannot be read (<html>502</html>); what arrived is kept"
-    assert ask(faults.not_json()) == Ran(1, "a\n", f"agent: {unreadable}\n")
+    assert ask(script.pieces(script.Piece("a"), b"<html>502</html>\n")) == Ran(1, "a\n", f"agent: {unreadable}\n")
     assert program.rows(LOG) == [ASKED, ("assistant", "a", "interrupted")]
 
 

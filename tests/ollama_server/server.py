@@ -9,7 +9,6 @@ AssertionError if a client broke the contract.
 """
 
 import contextlib
-import ipaddress
 import socket
 import traceback
 from collections.abc import Callable
@@ -37,23 +36,12 @@ ROUTES: dict[str, tuple[tuple[str, ...], Handler]] = {
 BAD_REQUEST = (
     b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request"
 )
-LOCAL_ENDINGS = (".localhost", ".local", ".internal")
 
 
 def is_ahead(request: Request, chat_path: str) -> bool:
     """Whether a chat asks for one token: it has its prompt read ahead of a question, and plays no script."""
     options = request.body.get("options") if isinstance(request.body, dict) else None
     return request.path == chat_path and isinstance(options, dict) and options.get("num_predict") == 1
-
-
-def is_local(host: str) -> bool:
-    """Whether a Host header may be served by a server on loopback."""
-    name = host.rsplit(":", 1)[0].strip("[]") if not host.endswith("]") else host.strip("[]")
-    try:
-        address = ipaddress.ip_address(name)
-    except ValueError:
-        return name in ("", "localhost", socket.gethostname().lower()) or name.endswith(LOCAL_ENDINGS)
-    return address.is_loopback or address.is_private or address.is_unspecified
 
 
 class OllamaServer(State):
@@ -166,9 +154,7 @@ class OllamaServer(State):
     def _route(self, exchange: Exchange) -> None:
         request = exchange.request
         methods, handler = self.routes.get(request.path, ((), None))
-        if not is_local(request.headers.get("host", "")):
-            exchange.whole(403, "", b"")
-        elif handler is None:
+        if handler is None:
             exchange.text(404, "404 page not found")
         elif request.method not in methods:
             exchange.text(405, "405 method not allowed")
