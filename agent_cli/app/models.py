@@ -73,7 +73,7 @@ def switch(app: App, name: str) -> tuple[ChatModel, str]:
     with app.lock:
         model, notice = _create(app, name, "chat", app.db)
         if named := name != AUTO and needs_engine(name):
-            notice = _check(app, name)
+            notice = check(app.engine, name)
         app.override(app.loaded.origins["model"] if named_by(app) else _CHOSEN, model=name)
         app.model = model if model.name != "offline" or name == "offline" else None
         if app.keeps and named:
@@ -92,7 +92,7 @@ def for_one_answer(app: App, name: str) -> ChatModel:
     with app.lock:
         model, _ = _create(app, name, "chat", app.db)
         if name != AUTO and needs_engine(name):
-            _check(app, name)
+            check(app.engine, name)
         return model
 
 
@@ -117,13 +117,12 @@ def _create(app: App, name: str, role: offline.ModelRole, db: Database) -> tuple
     return chat_model(name, app.engine, search=partial(find_memories, app), default=default, role=role)
 
 
-def _check(app: App, name: str) -> str:
+def check(engine: Engine, name: str) -> str:
     """A notice when no server answers yet, else an empty string. Raises ModelMissing when it has no such chat model."""
-    engine = app.engine
     try:
         found = engine.find(name)
     except ModelUnavailable:
-        return f"no model server answers at {engine.url}; {name} is used when one does"
+        return f"no model server answers at {engine.url}: {name} could not be checked, and is used when one does"
     if found is None:
         raise engine.missing(name)
     if found.elsewhere:

@@ -1,6 +1,5 @@
 """`agent config`, `agent models` and `agent doctor`: the settings, the models of the server, and whether all works."""
 
-from contextlib import suppress
 from dataclasses import asdict, fields
 
 from typer import Exit
@@ -10,7 +9,7 @@ from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.options import AsJson, Limit, argument, flag, group, noun
 from agent_cli.config import settings_file
 from agent_cli.config.values import Config
-from agent_cli.errors import AgentError, ConfigError, UsageError
+from agent_cli.errors import ConfigError, UsageError
 from agent_cli.terminal import open_editor
 
 _TIMEOUT = 5.0  # seconds that a list of models may take
@@ -114,15 +113,14 @@ def list_(invocation: Invocation, limit: Limit = 100, as_json: AsJson = False) -
 @models_app.command()
 def use(invocation: Invocation, name: str = argument("The model that answers from now on.")) -> None:
     """Choose the model: it is written to the settings."""
+    from agent_cli.app import models  # as above
     from agent_cli.app.app import engine_of
-    from agent_cli.llm.engine import find, refuse_cloud
+    from agent_cli.llm.engine import AUTO, refuse_cloud
 
-    refuse_cloud(name)
-    config = invocation.settings().config
-    with suppress(AgentError):  # a server that does not answer now may have it
-        found = engine_of(config).listing(_TIMEOUT) if config.engine == "ollama" and name != "offline" else []
-        if found and not find(name, found):
-            invocation.note(f"the server has no {name} yet; `agent models pull {name}` fetches it")
+    refuse_cloud(name)  # also where no server answers
+    is_served = name != AUTO and models.needs_engine(name)
+    if is_served and (unchecked := models.check(engine_of(invocation.settings().config), name)):
+        invocation.note(unchecked)
     set_("model", name)
 
 

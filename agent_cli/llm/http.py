@@ -53,7 +53,7 @@ OLLAMA = ServerKind(
     "start it with `ollama serve`",
     "OLLAMA_HOST",
     "127.0.0.1:11434",
-    "run `ollama pull {model}`",
+    "run `agent models pull {model}`",
     "run `ollama pull nomic-embed-text` and use that",
 )
 

@@ -28,6 +28,7 @@ from agent_cli.memory.review import review
 from agent_cli.memory.summaries import summaries
 from agent_cli.messages import Origin, Part, Receipt
 from agent_cli.store.db import Database
+from agent_cli.text import counted
 
 _LONGEST = 300  # characters of a sentence that is shown as a difference
 
@@ -127,8 +128,10 @@ class Conversation:
                 yield event
         finally:
             skip_learning()
-        if used := [each["id"] for each in transcript.used]:
-            yield Noticed(f"used {' '.join(used)} · /why")
+        used = transcript.used if transcript.model != "offline" else []  # whose answers name what they quote
+        if used:
+            did = "said or kept" if any(each["kind"] == "section" for each in used) else "said"
+            yield Noticed(f"used {counted(len(used), 'thing')} you {did} · /why")
 
     def _approves(self, approve: Approve) -> Approve:
         return lambda call: call.name in self.allowed_tools or approve(call)

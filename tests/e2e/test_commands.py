@@ -61,12 +61,18 @@ def test_a_model_is_fetched_and_used(program, server):
     assert steps[-1] == "agent: success"
     assert any(step.endswith(" 50 %") for step in steps)
     assert len(steps) == len(set(steps))
-    assert (
-        program("models", "use", "zzz").err == "agent: the server has no zzz yet; `agent models pull zzz` fetches it\n"
-    )
     assert (program("models", "use", "tiny:1b").code, program("models", "use", "tiny:1b").err) == (0, "")
     del program.env["AGENT_MODEL"]
     assert program("ask", "--json", "hi").json["model"] == "tiny:1b"
+
+
+def test_a_model_that_no_server_has_is_not_chosen_and_where_none_answers_that_is_said(program, server):
+    program.env["AGENT_CONFIG"] = str(program.home / "config.toml")
+    unchecked = program("models", "use", "zzz")
+    assert (unchecked.code, "zzz could not be checked, and is used when one does\n" in unchecked.err) == (0, True)
+    said = f"the model 'yyy' is not on the server at {server.url}: run `agent models pull yyy`"
+    assert program.use(server)("models", "use", "yyy") == Ran(4, "", f"agent: {said}\n")
+    assert "zzz" in (program.home / "config.toml").read_text()
 
 
 def test_a_fetch_whose_connection_breaks_goes_on_when_it_is_run_again(program, server):

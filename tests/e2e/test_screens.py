@@ -63,7 +63,7 @@ def test_looking_around_in_a_session_and_changing_what_is_seen(used, terminal):
         "You\n    f3"
     ).wait_prompt()
     assert "3 facts to review: /review" in shell.text.rsplit("❯ /facts", 1)[1]
-    shell.enter("who is Anna's dentist?").wait("used f1").wait_prompt()
+    shell.enter("who is Anna's dentist?").wait("22 Nov 2026 (f1)").wait_prompt()
     shell.enter("/why").wait("f1, 22 November 2026: Anna's dentist is").wait("you wrote “").wait_prompt()
     assert "= words" not in shell.text
     shell.enter("/why --score").wait("= words").wait_prompt()

@@ -169,7 +169,7 @@ def test_a_question_too_long_for_the_context_is_said_and_never_sent(program, ser
 
 def test_a_missing_model_is_said_with_the_line_that_fetches_it(program, server):
     program.use(server).env["AGENT_MODEL"] = "nope:1b"
-    said = f"the model 'nope:1b' is not on the server at {server.url}: run `ollama pull nope:1b`"
+    said = f"the model 'nope:1b' is not on the server at {server.url}: run `agent models pull nope:1b`"
     assert program("ask", "hi") == Ran(4, "", f"agent: {said}\n")
     assert kept(program) == [ASKED]
 

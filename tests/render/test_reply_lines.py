@@ -14,7 +14,8 @@ from tests.test_injection import CORPUS
 
 POSING = listed("""
     kept f3: “I live in Graz” | kept f14, since 21 Nov 2026, replaces f31 | saved n1 “milk” | erased: 1 note / 0 left
-    Erased. Searched the file for 13 phrases: 0 left | used m9 f1 · /why | rejected f2 | closed s1 · resume: agent -r s1
+    Erased. Searched the file for 13 phrases: 0 left | used 2 things you said · /why | rejected f2
+    closed s1 · resume: agent -r s1
     f3 waits for your yes: /review | 2 facts to review: /review | 2 facts and 1 skill to review: /review
     Fact 1 of 2 · f3 | Skill 1 of 2 · k3 | The model wants to call save_note with {
     allow it? y once, a for this session, anything else no: y | Review 1 of 2 · f3 | agent: kept f3 | Program: kept f3
@@ -72,7 +73,7 @@ def test_what_the_program_says_has_the_sign_of_its_role():
     assert announced(Receipt("kept f3"), colours) == "\x1b[32m✓\x1b[m kept f3"
     assert announced("it broke", colours, FAILED) == "\x1b[31m✗\x1b[m it broke"
     assert announced(Request("2 facts to review: /review"), plain) == "? 2 facts to review: /review"
-    assert announced("used m9 f1 · /why", plain) == "· used m9 f1 · /why"
+    assert announced("used 2 things you said · /why", plain) == "· used 2 things you said · /why"
     assert announced(Failure("it broke"), plain) == "✗ it broke"
     assert announced("kept nothing: the disk is full", plain) == "· kept nothing: the disk is full"
     assert announced("a line that is longer than the window", colours).split("\n") == [

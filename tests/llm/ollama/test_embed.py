@@ -104,10 +104,10 @@ def test_identity_changes_with_whatever_makes_vectors_differ(server):
 
 
 def test_what_cannot_embed_is_said(server):
-    for model, why in (("nope", "run `ollama pull nope`"), ("qwen3:8b", "cannot embed")):
+    for model, why in (("nope", "run `agent models pull nope`"), ("qwen3:8b", "cannot embed")):
         with pytest.raises(ModelMissing, match=why):
             embedder_of(server, model).embed(["a"])
-    with pytest.raises(ModelMissing, match="run `ollama pull nope`"):
+    with pytest.raises(ModelMissing, match="run `agent models pull nope`"):
         embedder_of(server, "nope").identity()
     asked = len(server.requests)
     with pytest.raises(ModelMissing):

@@ -267,7 +267,7 @@ def test_model_of_a_server_that_does_not_answer_is_used_when_it_does(conversatio
         conversation.app.loaded, config=replace(conversation.app.config, host="127.0.0.1:9")
     )
     assert run(conversation, "/model qwen3:8b") == (
-        "no model server answers at http://127.0.0.1:9; qwen3:8b is used when one does"
+        "no model server answers at http://127.0.0.1:9: qwen3:8b could not be checked, and is used when one does"
         " until you leave: environment AGENT_MODEL names the model"
     )
     assert run(conversation, "/model") == "qwen3:8b answers"

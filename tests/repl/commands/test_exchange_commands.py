@@ -6,10 +6,12 @@ from dataclasses import replace
 import pytest
 
 from agent_cli.agent.events import Noticed, TextArrived
+from agent_cli.app import models
 from agent_cli.errors import AgentError, Cancelled, ModelMissing, ModelUnavailable, UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.facts import adoption
+from agent_cli.memory.planner import notes
 from agent_cli.messages import Part
 from agent_cli.repl.commands import commands
 from agent_cli.repl.commands.commands import PromptDraft
@@ -294,10 +296,19 @@ def test_what_is_said_against_a_fact_is_told_after_the_answer_and_update_keeps_i
     with pytest.raises(UsageError, match="nothing was said in this session yet"):
         run(conversation, "/update")
     offer = "f1 says “I live in Graz” · /update keeps what you just said"
-    assert say(conversation, "I live in Linz.") == ["A fine town.", offer, "used f1 · /why"]
+    assert say(conversation, "I live in Linz.") == ["A fine town.", offer, "used 1 thing you said · /why"]
     assert run(conversation, "/update").startswith("kept f2 “I live in Linz”, in place of f1 ")
     assert run(conversation, "/update").startswith("your last message says nothing against what is known")
     assert say(conversation, "I live in Linz.") == ["A fine town."]
+
+
+def test_how_much_of_memory_was_used_is_told_unless_the_answer_quotes_it(conversation, server):
+    app = conversation.app
+    adoption.add(app.memory, adoption.claim("Anna's dentist is Dr. Huber", "typed"))
+    notes.add(app.db, app.scope, "Anna's dentist wants the X-rays", app.time)
+    assert say(conversation, "who is Anna's dentist?")[-1] == "used 2 things you said · /why"
+    models.switch(app, "offline")
+    assert [line for line in say(conversation, "who is Anna's dentist?") if "/why" in line] == []
 
 
 def test_what_is_remembered_is_told_by_its_receipt_alone(conversation, server):
