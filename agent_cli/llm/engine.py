@@ -1,6 +1,5 @@
 """What runs models: a kind of server, or a process of our own; its models, asked until they answer, and embeddings.
 
-The rest of the program knows an engine by the protocol here, so that a conversation does not depend on which one it is.
 Most embedding models expect a prefix that says whether a text is a document or a query; servers add none, and recall
 suffers without it. One bad text fails a whole request without saying which, so a failed batch is halved until the bad
 text is alone. Texts are cut by characters first: in code or a table, a token may be one character.
@@ -103,22 +102,17 @@ class ServerModel:
         self._options = {engine.limit_option if key == "num_predict" else key: each for key, each in options.items()}
 
     def reply(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[dict[str, Any]] = (),
-        *,
-        cancel: Cancel | None = None,
-        **asked: Any,
+        self, messages: Sequence[Message], tools: Sequence[Any] = (), *, cancel: Cancel | None = None, **asked: Any
     ) -> Iterator[Chunk]:
-        """Stream one assistant message that ends with Done. Raises AgentError.
-
-        A request that failed is repeated once; one to a busy server, for some time.
-        """
-        engine, cancel = self._engine, Cancel() if cancel is None else cancel
-        request = Request(messages, tools, **asked)
+        """Stream one message. A request that failed is repeated once; one to a busy server, for some time."""
+        engine, cancel, request = (
+            self._engine,
+            Cancel() if cancel is None else cancel,
+            Request(messages, tools, **asked),
+        )
         used_ids = {call.id for message in messages for call in message.calls}
-        time_left, pause, failed, busy = engine.settings.patience, 0.5, False, False
-        started = False  # a text or a call was given out, so the request cannot be repeated
+        time_left, pause = engine.settings.patience, 0.5
+        failed = busy = started = False  # started: a text or a call was given out, so it cannot be repeated
         while True:
             body = self._body(request)
             parser = engine.parser(self.name, tools if "tools" in body else (), used_ids)
@@ -241,27 +235,24 @@ class ServerEmbedder:
             bad_text = fault.status == 400 or "NaN" in fault.message
             if not bad_text or fault.kind in ("missing", "no embedding", "key"):
                 raise as_error(fault, self.model, self._engine.address) from fault
-            half = len(texts) // 2
-            return (
-                (self._embed_batch(texts[:half], cancel) + self._embed_batch(texts[half:], cancel)) if half else [None]
-            )
-        if not isinstance(vectors, list) or len(vectors) != len(texts) or not all(map(_is_vector, vectors)):
+            if not (half := len(texts) // 2):
+                return [None]
+            return self._embed_batch(texts[:half], cancel) + self._embed_batch(texts[half:], cancel)
+        try:
+            lengths = [math.hypot(*vector) for vector in vectors]
+        except TypeError:
+            lengths = []
+        if len(lengths) != len(texts) or not all(vectors):
             raise ModelFailed(f"the model server did not send {len(texts)} vectors for {len(texts)} texts")
-        lengths = [math.hypot(*vector) for vector in vectors]
         return [
             vector if abs(length - 1) < 1e-3 or not length else [number / length for number in vector]
             for vector, length in zip(vectors, lengths, strict=True)
         ]
 
 
-def _is_vector(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(number, int | float) for number in value)
-
-
 _SMALL = re.compile(r"(?<![a-z0-9.])(?:\d{2,3}m|0\.\d+b)(?![a-z0-9])")
 
 AUTO = "auto"  # the name that stands for any fitting model of the engine
-
 PROBE_TIMEOUT = 0.5  # seconds within which a running server answers
 
 
@@ -287,11 +278,15 @@ class Engine(ABC):
 
     name: ClassVar[str]  # as in the settings; the identity of its vectors begins with it
     start: ClassVar[str]  # how to start it, as the second half of a sentence
-
     no_model: ClassVar[str] = ""  # what is said where it has none that can chat
     is_own_process: ClassVar[bool] = False  # of this program: it may have ended since it was found
     private_only: bool  # whether a model that runs on somebody else's machine is refused
     settings: ChatSettings
+    chat_path: ClassVar[str]
+    limit_option: ClassVar[str]  # what the server calls the most tokens of a reply
+    thinking_field: ClassVar[str]  # of a message
+    tool_name_field: ClassVar[str]
+    parser: ClassVar[type[ReplyParser]]
 
     @property
     @abstractmethod
@@ -319,9 +314,6 @@ class Engine(ABC):
             refuse_cloud(model)
         return ServerModel(self, model)
 
-    def embedder(self, model: str) -> ServerEmbedder:
-        return ServerEmbedder(self, model)
-
     @abstractmethod
     def vectors(self, model: str, texts: Sequence[str], cancel: Cancel) -> Any:
         """What it sends as the vectors of the texts, in their order. Raises ServerFault, AgentError."""
@@ -345,14 +337,6 @@ class Engine(ABC):
     def missing(self, model: str = "") -> ModelMissing:
         """The error for a model that it does not have; without a name, for having none that can chat."""
         return missing(model, self.address) if model else ModelMissing(f"the server at {self.url} {self.no_model}")
-
-    # How its server is asked.
-
-    chat_path: ClassVar[str]
-    limit_option: ClassVar[str]  # what the server calls the most tokens of a reply
-    thinking_field: ClassVar[str]  # of a message
-    tool_name_field: ClassVar[str]
-    parser: ClassVar[type[ReplyParser]]
 
     @abstractmethod
     def fields(self, request: Request, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -418,13 +402,9 @@ def pick_embedder(name: str, listed: list[Tag]) -> Tag | None:
     """The model with this name, with "auto" the preferred one that embeds on the server itself; None without one."""
     if name != AUTO:
         return find(name, listed)
-    order = list(TRAITS)
-
-    def rank(tag: Tag) -> tuple[int, int, str]:
-        bare = bare_name(tag.name)
-        return order.index(bare) if bare in TRAITS else len(order), tag.size, tag.name
-
-    return min((tag for tag in listed if embeds(tag) and not tag.elsewhere), key=rank, default=None)
+    fitting = [tag for tag in listed if embeds(tag) and not tag.elsewhere]
+    rank = {name: number for number, name in enumerate(TRAITS)}
+    return min(fitting, key=lambda tag: (rank.get(bare_name(tag.name), len(rank)), tag.size, tag.name), default=None)
 
 
 def embeds(tag: Tag) -> bool:

@@ -1,12 +1,9 @@
 """One HTTP request to a model server and its response, line by line; the server's address, and what can go wrong.
 
 Our own, because the official package is slow to import, loses the ids of tool calls and nested tool schemas, and
-breaks on U+0085: a response is split at newlines only. Responses are parsed by httptools; http.client would import the
-email package to read headers, 30 modules before the first word of an answer. No proxy, no redirect and no key but the
-one of its address is used: what a person says to a local assistant goes only to the host they named.
-
-Reading has no time limit: a model may load silently for minutes, and a client that gives up makes the server stop
-loading. The person ends the waiting, through `Cancel`.
+breaks on U+0085. No proxy, no redirect and no key but the one of its address is used: what a person says to a local
+assistant goes only to the host they named. Reading has no time limit: a model may load silently for minutes, and a
+client that gives up makes the server stop loading. The person ends the waiting, through `Cancel`.
 """
 
 import json
@@ -75,12 +72,9 @@ class Address:
 
 
 def parse_address(value: str, kind: ServerKind = OLLAMA) -> Address:
-    """The address in a value of OLLAMA_HOST, or of the setting `host`; empty means this machine. Raises ConfigError.
-
-    Parsed as Ollama itself does, which listens on the same value: quotes, spaces, a bare host or port and an IPv6
-    address without brackets are accepted, and 0.0.0.0 ("every interface") means this machine. Where Ollama falls back
-    to its default, an error is raised: after a mistyped port the person must not reach another server.
-    """
+    """The address in a value of OLLAMA_HOST, or of the setting `host`; empty means this machine. Raises ConfigError,
+    also where Ollama, which reads the same value, falls back to its default: after a mistyped port the person must not
+    reach another server."""
     cleaned = value.strip().strip("\"'").strip()
     scheme, written, rest = cleaned.partition("://")
     scheme, rest = (scheme.lower(), rest) if written else ("http", cleaned)
@@ -119,11 +113,8 @@ _NUMBERS = re.compile(r"\((\d+) tokens\) exceeds .*?\((\d+) tokens\)")
 
 @dataclass(eq=False)
 class ServerFault(Exception):
-    """An error of the server or of the connection. Never leaves `llm`.
-
-    The status says little (400 is a missing capability, a small context or a bad request), and the body may be JSON,
-    plain text, nothing, or JSON inside a JSON string. By the `kind` the model decides what can be done.
-    """
+    """An error of the server or of the connection. Never leaves `llm`. The status says little (400 is a missing
+    capability, a small context or a bad request); by the `kind` the model decides what can be done."""
 
     kind: str
     message: str = ""
@@ -187,15 +178,10 @@ class HttpResponse:
         self._body: list[bytes] = []
         self._ended = False
 
-    def read_head(self) -> int:
-        while not self.status:
-            self._receive()
-        return self.status
-
     def read(self) -> bytes:
         """The bytes of the body that have arrived; empty at its end."""
         while not (self._body or self._ended):
-            self._receive()
+            self.receive()
         piece = b"".join(self._body)
         self._body.clear()
         return piece
@@ -218,7 +204,7 @@ class HttpResponse:
     def on_message_complete(self) -> None:
         self._ended = self.status > 0
 
-    def _receive(self) -> None:
+    def receive(self) -> None:
         data = self._sock.recv(_PIECE)
         if not data:
             if self._says_where_it_ends or not self.status:
@@ -239,7 +225,6 @@ class HttpResponse:
 
 CONNECT_TIMEOUT = 3.0  # seconds for resolving the host and connecting to it
 
-
 Body = Mapping[str, Any] | None
 
 
@@ -252,9 +237,6 @@ def fetch(
         return json.loads(whole.decode("utf-8", "replace"))
     except ValueError as error:
         raise wrong_server(address) from error
-
-
-# What is read of an answer, where it has the shape that is expected.
 
 
 def typed(value: Any, kind: type[T]) -> T:
@@ -286,11 +268,12 @@ def stream_lines(
         try:
             with cancel.on_cancel(wake):
                 sock.sendall(_request(address, path, body))
-                status = response.read_head()
+                while not response.status:
+                    response.receive()
                 cancel.check()
-                if status != 200:
+                if response.status != 200:
                     answer = b"\n".join(split_lines(response.read))
-                    raise as_fault(answer.decode("utf-8", "replace"), status, response.retry_after)
+                    raise as_fault(answer.decode("utf-8", "replace"), response.status, response.retry_after)
                 for line in split_lines(response.read):
                     cancel.check()
                     yield line
@@ -345,15 +328,14 @@ def _connect(address: Address, seconds: float, cancel: Cancel) -> socket.socket:
     over = threading.Event()  # nobody waits any more
 
     def dial() -> None:
-        result: socket.socket | Exception
         try:
-            result = _open_socket(address, seconds)
+            sock = _open_socket(address, seconds)
+            if over.is_set():
+                sock.close()
+            else:
+                results.put(sock)
         except (OSError, ValueError, ConfigError) as error:  # ValueError: a name that cannot be encoded
-            result = error
-        if over.is_set() and isinstance(result, socket.socket):
-            result.close()
-        else:
-            results.put(result)
+            results.put(error)
 
     threading.Thread(target=dial, name="dial", daemon=True).start()
     silent = TimeoutError(f"no answer within {seconds:g} s")

@@ -1,9 +1,8 @@
 """Models that run in a process of this program's own: a GGUF file, llama.cpp (package xllamacpp), and /v1 on loopback.
 
 One process for each file of weights is found where it runs, else started, and shared by all programs of a person; it
-is this module, run as `python -m agent_cli.llm.local FOLDER WEIGHTS NUM_CTX EMBEDS IDLE`. llama.cpp's server listens on
-a port of loopback that the system chooses and asks for a key made here; the process only looks, now and then, whether
-anybody still needs it.
+is this module. llama.cpp's server listens on a port of loopback that the system chooses and asks for a key made here;
+the process only looks, now and then, whether anybody still needs it.
 
 Three files in a private folder belong to each. The process holds a lock on one as long as it lives, however it ends; so
 who cannot take the lock knows that it runs, and of two that start only one goes on. The record says its address and the
@@ -67,11 +66,6 @@ def file_of(model: str) -> Path:
     if not path.is_file():
         raise ModelMissing(f"the model {model!r} cannot be read: there is no file {path}")
     return path
-
-
-def _beginning(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(_READ)
 
 
 KIND = http.ServerKind("the local engine", "ask again", "the setting engine")
@@ -154,10 +148,9 @@ def _start(launch: Launch) -> "subprocess.Popen[bytes]":
     arguments = [launch.folder, launch.weights, launch.num_ctx, int(launch.embeds), launch.idle]
     command = [sys.executable, "-P", "-m", "agent_cli.llm.local", *map(str, arguments)]
     log = os.open(launch.file("log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    nothing = subprocess.DEVNULL
     try:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd="/"
-        )
+        process = subprocess.Popen(command, stdin=nothing, stdout=log, stderr=log, start_new_session=True, cwd="/")
     except OSError as error:
         raise ModelFailed(f"the model in {launch.weights} cannot be run: {error.strerror}") from error
     finally:
@@ -311,6 +304,11 @@ def _serve(launch: Launch, key: str) -> Any:
     return xllamacpp.Server(params)
 
 
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_READ)
+
+
 def is_made_to_embed(path: Path) -> bool:
     """Whether the file says how the vectors of tokens become one of a text, as those of embedding models do."""
     return b".pooling_type" in _beginning(path)
@@ -323,21 +321,15 @@ def _wait(launch: Launch, server: http.Address) -> None:
         time.sleep(min(max(launch.idle / 10, 0.1), 10))
         try:
             touched = launch.file("json").stat().st_mtime
+            if time.time() - max(touched, last) < launch.idle:
+                continue
+            if not any(slot["is_processing"] for slot in http.fetch(server, "/slots", timeout=30)):
+                return
         except FileNotFoundError:
             return  # removed: nobody can find it
-        if time.time() - max(touched, last) < launch.idle:
-            continue
-        if not _is_busy(server):
-            return
+        except (http.ServerFault, ModelUnavailable):
+            pass  # the question waits behind a batch of a prompt
         last = time.time()
-
-
-def _is_busy(server: http.Address) -> bool:
-    """Whether it answers somebody. Without an answer it is: the question waits behind a batch of a prompt."""
-    try:
-        return any(slot["is_processing"] for slot in http.fetch(server, "/slots", timeout=30))
-    except (http.ServerFault, ModelUnavailable):
-        return True
 
 
 if __name__ == "__main__":

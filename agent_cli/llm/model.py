@@ -51,10 +51,7 @@ Chunk = Text | Thinking | PriorTextWasThinking | ToolCall | Notice | Done
 
 
 class Cancel:
-    """A cancellation token: call it from any thread to stop what is running. Once set it stays set.
-
-    It is false until it is set, so an optional one is compared with None: never write `cancel or Cancel()`.
-    """
+    """Called from any thread to stop what is running. It is false until then, so never write `cancel or Cancel()`."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -110,10 +107,6 @@ class ChatModel(Protocol):
         limit: int | None = None,
         cancel: Cancel | None = None,
     ) -> Iterator[Chunk]:
-        """Stream one assistant message that ends with Done.
-
-        `tools`: {"name", "description", "parameters"} with JSON Schema parameters. `think`: None leaves it to the
-        model. `format`: a JSON Schema that the text should follow, never together with tools. `limit`: the most
-        tokens of this reply, instead of the limit that the model was made with. Raises AgentError.
-        """
+        """Stream one assistant message that ends with Done. Raises AgentError. `think`: None leaves it to the model.
+        `format`: a JSON Schema that the text should follow, never together with tools. `limit`: the most tokens."""
         ...

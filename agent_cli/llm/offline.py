@@ -71,12 +71,7 @@ class ScriptedModel:
         self.requests: list[list[Message]] = []
 
     def reply(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[dict[str, Any]] = (),
-        *,
-        cancel: Cancel | None = None,
-        **_: Any,
+        self, messages: Sequence[Message], tools: object = (), *, cancel: Cancel | None = None, **_: Any
     ) -> Iterator[Chunk]:
         """Play the next reply. Raises AgentError when none is left."""
         cancel = Cancel() if cancel is None else cancel
@@ -137,14 +132,10 @@ def _read_call(table: Any, where: str) -> tuple[str, dict[str, Any]]:
 
 
 SearchMemories = Callable[[str, int], tuple[str, Sequence[tuple[str, str, str]]]]
-"""Takes a message and a limit; returns the verdict on it and memories, best first: (handle, formatted date, text).
+"""Takes a message and a limit; returns the verdict on it and memories, best first: (handle, formatted date, text). The
+verdict on a question: known, maybe, nothing; on a request to remember: kept or waiting; empty: nothing was searched."""
 
-The verdict on a question: known, maybe, nothing. On a request to remember: kept or waiting, with what it states. Empty:
-nothing was searched.
-"""
-
-MAX_QUOTES = 3
-MAX_QUOTE_CHARS = 400
+MAX_QUOTES, MAX_QUOTE_CHARS = 3, 400
 
 
 class OfflineModel:
@@ -160,9 +151,8 @@ class OfflineModel:
     ) -> Iterator[Chunk]:
         """Quote memories for the last question. Raises ModelUnavailable when asked for JSON, which needs a model."""
         if asked.get("format") is not None:
-            raise ModelUnavailable(
-                "no model server answers, and this needs one: start it with `ollama serve`", absent=True
-            )
+            why = "no model server answers, and this needs one: start it with `ollama serve`"
+            raise ModelUnavailable(why, absent=True)
         question = next((message.text for message in reversed(messages) if message.role == "user"), "").strip()
         verdict, found = self._search(question, MAX_QUOTES) if question else ("", ())
         yield from stream_words(_answer(verdict, found[:MAX_QUOTES]), Cancel() if cancel is None else cancel)

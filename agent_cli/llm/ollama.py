@@ -116,14 +116,6 @@ class LineParser(ReplyParser):
         raise ServerFault("incomplete")
 
 
-def parse_keep_alive(value: str | int | None) -> str | int | None:
-    """How long to keep the model loaded. A quoted number means seconds to a person and is an error to the server."""
-    if isinstance(value, str):
-        value = value.strip()
-        return int(value) if re.fullmatch(r"-?\d+", value) else value or None
-    return value
-
-
 SUGGESTED = "qwen3:4b"
 
 
@@ -131,7 +123,7 @@ SUGGESTED = "qwen3:4b"
 class OllamaEngine(Engine):
     host: str
     settings: ChatSettings = ChatSettings()
-    keep_alive: str | int | None = None
+    keep_alive: str = ""
     name = "ollama"
     start = http.OLLAMA.start
     private_only = True
@@ -184,7 +176,9 @@ class OllamaEngine(Engine):
     def fields(self, request: Request, options: Mapping[str, Any]) -> dict[str, Any]:
         limit = {} if request.limit is None else {"num_predict": request.limit}
         options = {**options, "num_ctx": self.settings.num_ctx, **limit}
-        given = {"think": request.think, "format": request.format, "keep_alive": parse_keep_alive(self.keep_alive)}
+        kept = self.keep_alive.strip()  # a number means seconds to a person, and quoted it is an error to the server
+        keep_alive = int(kept) if re.fullmatch(r"-?\d+", kept) else kept or None
+        given = {"think": request.think, "format": request.format, "keep_alive": keep_alive}
         asked = {name: value for name, value in given.items() if value is not None}
         return {"truncate": False, "shift": False, "options": options, **asked}
 
@@ -199,9 +193,8 @@ class OllamaEngine(Engine):
         return set(), ""
 
 
-# Downloads, through the official package: a person waits for one, so that its slow import does not matter, and it
-# follows the server's API from version to version. The server keeps what has arrived, so that a later run goes on where
-# this one stopped.
+# Downloads, through the official package, whose slow import does not matter here. The server keeps what has arrived, so
+# that a later run goes on where this one stopped.
 
 
 @frozen
@@ -265,10 +258,9 @@ def _pull(server: http.Address, name: str, cancel: Cancel) -> Iterator[Any]:
     connected: list[socket.socket] = []
 
     def stop() -> None:
-        """End the connection; closing it would not wake the thread that waits for the next line."""
         for each in connected:
             with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
+                each.shutdown(socket.SHUT_RDWR)  # closing would not wake the thread that waits for the next line
 
     def without_key(request: httpx.Request) -> None:
         request.headers.pop("authorization", None)  # a key for ollama.com that the package sends everywhere
@@ -308,9 +300,8 @@ def _pull(server: http.Address, name: str, cancel: Cancel) -> Iterator[Any]:
     finally:
         client.close()
     if status != "success":
-        raise ModelFailed(
-            f"the server stopped fetching {name!r} before it was complete: run the same command again to continue"
-        )
+        why = f"the server stopped fetching {name!r} before it was complete"
+        raise ModelFailed(f"{why}: run the same command again to continue")
 
 
 class _Totals:

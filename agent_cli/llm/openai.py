@@ -32,12 +32,8 @@ class _Call:
 
 
 class EventParser(ReplyParser):
-    """Parses one reply, line by line.
-
-    An event is one line, `data: {…}`; lines of other kinds are for keeping the connection open. The pieces of a tool
-    call arrive one by one and are joined by their index, or by a new id where a server counts every call as the first.
-    The end is `[DONE]`, which some servers leave out: a reason to finish will do.
-    """
+    """An event is one line, `data: {…}`. The pieces of a tool call arrive one by one and are joined by their index, or
+    by a new id where a server counts every call as the first. The end is `[DONE]`, or a reason to finish."""
 
     def __init__(self, model: str, tools: Sequence[Mapping[str, Any]], used_ids: Collection[str]):
         super().__init__(model, tools, used_ids)
@@ -49,10 +45,7 @@ class EventParser(ReplyParser):
         line = line.strip()
         if line.startswith(_FIELD):
             data = line.removeprefix(_FIELD).strip()
-            if data == _END:
-                yield from self.end()
-            elif data:
-                yield from self._event(chat.read_object(data))
+            yield from self.end() if data == _END else self._event(chat.read_object(data)) if data else ()
 
     def end(self) -> Iterator[Chunk]:
         if not self._finish:

@@ -23,23 +23,16 @@ ParsedChunk = Text | Thinking | PriorTextWasThinking
 
 
 class ThinkingParser:
-    """Fed the content piece by piece; returns chunks of text and of thinking.
-
-    A server sends thinking in a field of its own, but old servers, converted models and some templates leave `<think>`
-    tags in the content. A block at the beginning is thinking. A closing tag without an opening one means that all text
-    before it was thinking (the template wrote the opening tag); that text is already on the screen, so
-    `PriorTextWasThinking` takes it back. Tags arrive split over chunks: no more is held back than could become a tag.
-    """
+    """Fed the content piece by piece; returns chunks of text and of thinking. Old servers and some templates leave
+    `<think>` tags in the content: a block at its beginning is thinking. A closing tag alone means that all text before
+    it was thinking, which `PriorTextWasThinking` takes back from the screen. No more is held back than could become a
+    tag."""
 
     def __init__(self) -> None:
         self._buffer = ""
         self._last_character = ""  # the last character of text given out
-        self._ignore_tags = False  # from here on tags are ordinary text
+        self.ignore_tags = False  # from here on tags are ordinary text
         self._state = "beginning"
-
-    def ignore_tags(self) -> None:
-        """Thinking arrives in its own field: a closing tag alone takes nothing back."""
-        self._ignore_tags = True
 
     def feed(self, piece: str) -> list[ParsedChunk]:
         self._buffer += piece
@@ -77,21 +70,21 @@ class ThinkingParser:
                     chunks.append(Thinking(thought))
                 self._buffer = answer
                 if closed:
-                    self._state, self._ignore_tags = "closed", True
+                    self._state, self.ignore_tags = "closed", True
                 return bool(closed)
-        tag = None if self._ignore_tags else _THINK_TAG.search(self._buffer)
+        tag = None if self.ignore_tags else _THINK_TAG.search(self._buffer)
         if not tag:
-            text, self._buffer = (self._buffer, "") if self._ignore_tags else _split_partial_tag(self._buffer)
+            text, self._buffer = (self._buffer, "") if self.ignore_tags else _split_partial_tag(self._buffer)
             self._emit(text, chunks)
             return False
         before = self._buffer[: tag.start()]
         if tag[0] == OPENING or (self._last_character + before).endswith(_QUOTES):
-            self._ignore_tags = True  # the answer is about such tags
+            self.ignore_tags = True  # the answer is about such tags
             return True
         self._emit(before, chunks)
         if self._last_character:
             chunks.append(PriorTextWasThinking())
-        self._buffer, self._state, self._ignore_tags = self._buffer[tag.end() :], "closed", True
+        self._buffer, self._state, self.ignore_tags = self._buffer[tag.end() :], "closed", True
         return True
 
     def _emit(self, text: str, chunks: list[ParsedChunk]) -> None:
@@ -123,16 +116,11 @@ _LONGEST = 27  # characters of what is unfinished
 
 
 class Repetition:
-    """Reads a text piece by piece and notices when a small model has fallen into a loop.
-
-    It is noticed by runs of four words that have stood before: from the third time on each such run counts, and a new
-    one takes back what eight of them counted, so that lists, stanzas of settings and refrains, where something changes,
-    never add up. What has no letters or stands in a table counts a quarter, and code a third, since rows of zeros and
-    of the same cells are rightly alike.
-
-    A whole sentence or line ends it sooner: when it stands for the third time and nothing new since it stood first, a
-    very short one for the ninth.
-    """
+    """Reads a text piece by piece and notices when a small model has fallen into a loop, by runs of four words that
+    have stood before: from the third time on each counts, and a new one takes back what eight counted, so that lists
+    and refrains, where something changes, never add up. What has no letters or stands in a table counts a quarter, and
+    code a third, since such rows are rightly alike. A whole sentence or line ends it sooner: when it stands for the
+    third time, a very short one for the ninth, with nothing new since the first."""
 
     def __init__(self) -> None:
         self._rest, self._number, self._begins, self._code = "", "", True, False
@@ -177,11 +165,9 @@ class Repetition:
             self._begins = True
         elif self._begins and not number and word.isdigit():
             self._number = word
-        elif number and word in ".)":
-            self._begins = False
         else:
             self._begins = False
-            yield from filter(None, (number, word))
+            yield from filter(None, () if number and word in ".)" else (number, word))
 
     def _add(self, word: str) -> bool:
         self._code ^= word == "```"
@@ -360,17 +346,12 @@ def parse_calls(text: str, schemas: Schemas) -> list[tuple[str, dict[str, Any]]]
     for value in map(_parsed, blocks):
         several = isinstance(value, dict) and set(value) == {"tool_calls"} and isinstance(value["tool_calls"], list)
         for each in value["tool_calls"] if several else [value]:
-            if (call := _parse_call(each, schemas)) is None:
+            call = each["function"] if isinstance(each, dict) and isinstance(each.get("function"), dict) else each
+            if not isinstance(call, dict) or not set(call) <= _CALL_KEYS:
                 return []
-            calls.append(call)
+            name = next((call[key] for key in _NAME_KEYS if isinstance(call.get(key), str)), "")
+            raw = _parsed(next((call[key] for key in _ARGUMENT_KEYS if key in call), None))
+            if name not in schemas or not isinstance(raw, dict):
+                return []
+            calls.append((name, coerce_arguments(raw, schemas[name])))
     return calls
-
-
-def _parse_call(value: Any, schemas: Schemas) -> tuple[str, dict[str, Any]] | None:
-    if isinstance(value, dict) and isinstance(value.get("function"), dict):
-        value = value["function"]
-    if not isinstance(value, dict) or not set(value) <= _CALL_KEYS:
-        return None
-    name = next((value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)), "")
-    raw = _parsed(next((value[key] for key in _ARGUMENT_KEYS if key in value), None))
-    return (name, coerce_arguments(raw, schemas[name])) if name in schemas and isinstance(raw, dict) else None

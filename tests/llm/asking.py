@@ -31,7 +31,7 @@ def engine_of(server, **settings):
     """The engine that talks to a server."""
     if isinstance(server, V1Server):
         return OpenAIEngine(server.base, server.key, settings=ChatSettings(**settings))
-    keep_alive = settings.pop("keep_alive", None)
+    keep_alive = settings.pop("keep_alive", "")
     return OllamaEngine(server.host, ChatSettings(**{"num_ctx": 4096, **settings}), keep_alive)
 
 

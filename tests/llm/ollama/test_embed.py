@@ -7,7 +7,7 @@ import time
 import pytest
 
 from agent_cli.errors import Cancelled, ModelFailed, ModelMissing, ModelUnavailable
-from agent_cli.llm.engine import BATCH_SIZE, TRAITS, ModelTraits, bare_name
+from agent_cli.llm.engine import BATCH_SIZE, TRAITS, ModelTraits, ServerEmbedder, bare_name
 from agent_cli.llm.model import Cancel
 from agent_cli.llm.ollama import OllamaEngine
 from tests.llm.asking import nowhere
@@ -28,7 +28,7 @@ def server():
 
 
 def embedder_of(server, model="nomic-embed-text"):
-    return OllamaEngine(server.host).embedder(model)
+    return ServerEmbedder(OllamaEngine(server.host), model)
 
 
 def test_each_text_gets_a_vector_in_order(server):
@@ -117,7 +117,7 @@ def test_what_cannot_embed_is_said(server):
 
 def test_no_server_is_said():
     with nowhere() as host, pytest.raises(ModelUnavailable):
-        OllamaEngine(host).embedder("nomic-embed-text").embed(["a"])
+        ServerEmbedder(OllamaEngine(host), "nomic-embed-text").embed(["a"])
 
 
 def test_cloud_embedder_under_an_innocent_name_never_sees_the_words():

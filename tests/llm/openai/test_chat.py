@@ -6,6 +6,7 @@ import pytest
 
 from agent_cli.errors import ConfigError, ModelFailed, ModelMissing, ModelUnavailable
 from agent_cli.llm import http
+from agent_cli.llm.engine import ServerEmbedder
 from agent_cli.llm.http import ServerFault
 from agent_cli.llm.model import Done, Notice, Text, Thinking
 from agent_cli.llm.openai import EventParser, OpenAIEngine
@@ -262,7 +263,7 @@ def test_models_are_listed(server):
 
 def test_vectors_come_in_the_order_of_the_texts_and_with_length_1(server):
     server.embed = lambda model, text: [3.0, 4.0] if "tea" in text else [0.0, 2.0]
-    embedder = engine_of(server).embedder("nomic-embed-text")
+    embedder = ServerEmbedder(engine_of(server), "nomic-embed-text")
     assert embedder.embed_documents(["tea", "", "time"]) == [pytest.approx([0.6, 0.8]), None, [0.0, 1.0]]
     assert server.embedded[0].prefix == "document"
     assert embedder.identity() == "nomic-embed-text 2 'search_document: ' 'search_query: '"
