@@ -176,8 +176,8 @@ class OllamaEngine(Engine):
     def fields(self, request: Request, options: Mapping[str, Any]) -> dict[str, Any]:
         limit = {} if request.limit is None else {"num_predict": request.limit}
         options = {**options, "num_ctx": self.settings.num_ctx, **limit}
-        kept = self.keep_alive.strip()  # a number means seconds to a person, and quoted it is an error to the server
-        keep_alive = int(kept) if re.fullmatch(r"-?\d+", kept) else kept or None
+        period = self.keep_alive.strip()  # a number means seconds to a person, and quoted it is an error to the server
+        keep_alive = int(period) if re.fullmatch(r"-?\d+", period) else period or None
         given = {"think": request.think, "format": request.format, "keep_alive": keep_alive}
         asked = {name: value for name, value in given.items() if value is not None}
         return {"truncate": False, "shift": False, "options": options, **asked}
