@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
 from datetime import timedelta
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from agent_cli import clock
 from agent_cli.errors import UsageError
@@ -21,18 +21,14 @@ PENDING, ACCEPTED, REJECTED, EXPIRED = "pending", "accepted", "rejected", "expir
 MAX_WAIT = timedelta(days=30)
 
 
-class Proposed:
-    kind: ClassVar[Literal["fact", "skill"]]
+class Proposed(ids.Handled):
+    kind: Literal["fact", "skill"]
     id: int
     owner: str
     state: str
     utc_offset: int
     decided_at: str | None
     hidden_at: str | None
-
-    @property
-    def handle(self) -> str:
-        return ids.handle(self.kind, self.id)
 
     @property
     def is_accepted(self) -> bool:
@@ -136,10 +132,7 @@ class Proposals(Generic[Row]):
     def history(self, db: Database, id: int) -> list[Version]:
         columns = "change, was, actor, undone, at, utc_offset"
         rows = db.rows(f"select {columns} from {self.kind}_version where {self.kind}_id = ? order by id", (id,))
-        return [
-            Version(change, json.loads(was or "{}"), actor, bool(undone), *when)
-            for change, was, actor, undone, *when in rows
-        ]
+        return [Version(what, json.loads(was or "{}"), who, bool(undone), *at) for what, was, who, undone, *at in rows]
 
     def insert(self, memory: MemoryContext, change: str, *, actor: str, **columns: Any) -> Row:
         db, now, owner = memory.db, memory.time(), memory.scope.owner

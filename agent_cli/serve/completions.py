@@ -85,11 +85,11 @@ def _import_history(db: Database, app: App, seen: History) -> int:
     """A new session with what was said before. Its answers came of no model here, whatever the client says."""
     now = app.time()
     session = sessions.start(db, app.scope, now)
-    texts = [(role, without_surrogates(words)) for role, words in seen]
-    messages = [
-        log.ImportedMessage(f"http {number}", now, role, text, parts=encode_parts([Part(text, "http")]))
-        for number, (role, text) in enumerate(texts, 1)
-    ]
+    messages = []
+    for number, (role, words) in enumerate(seen, 1):
+        text = without_surrogates(words)
+        parts = encode_parts([Part(text, "http")])
+        messages.append(log.ImportedMessage(f"http {number}", now, role, text, parts=parts))
     with db.write():
         log.append_imported(db, session, app.scope, messages)
     return session
@@ -147,9 +147,9 @@ def router(state: ServerState) -> APIRouter:
         model = {"id": MODEL, "object": "model", "created": _CREATED, "owned_by": "agent-cli"}
         return {"object": "list", "data": [model]}
 
-    @routes.post(
-        "/chat/completions", responses=responses.EVENT_STREAM, summary="OpenAI's chat completions, with memory"
-    )
+    summary = "OpenAI's chat completions, with memory"
+
+    @routes.post("/chat/completions", responses=responses.EVENT_STREAM, summary=summary)
     async def completions(request: Request, asked_for: CompletionRequest) -> Response:
         caller: Caller = request.state.caller
         if asked_for.model not in (MODEL, state.app.config.model):

@@ -203,22 +203,11 @@ def application(state: ServerState) -> FastAPI:
         yield
         await state.close()
 
-    api = FastAPI(
-        title="agent",
-        version=__version__,
-        description=ABOUT,
-        docs_url=None,
-        redoc_url=None,
-        responses=_FAILURES,
-        lifespan=lifespan,
-        redirect_slashes=False,
-    )
+    about: dict[str, Any] = {"title": "agent", "version": __version__, "description": ABOUT, "responses": _FAILURES}
+    api = FastAPI(**about, docs_url=None, redoc_url=None, lifespan=lifespan, redirect_slashes=False)
+    summary = "Whether the server runs; ?deep checks database, disk and model (503 when one fails); needs no token"
 
-    @api.get(
-        OPEN,
-        summary="Whether the server runs; ?deep checks database, disk and model (503 when one fails); needs no token",
-        response_model_exclude_none=True,
-    )
+    @api.get(OPEN, summary=summary, response_model_exclude_none=True)
     async def health(response: Response, deep: str | None = None) -> Health:
         found = await state.health() if deep is not None else {}
         ok = set(found.values()) <= {OK}
@@ -348,9 +337,8 @@ class _Server(uvicorn.Server):
         if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
             if time.monotonic() - self._told_full_at > _FULL_SECONDS:
                 self._told_full_at = time.monotonic()
-                self._state.app.notice(
-                    "too many files are open, so new connections wait (`ulimit -n` raises the limit)"
-                )
+                full = "too many files are open, so new connections wait (`ulimit -n` raises the limit)"
+                self._state.app.notice(full)
         elif not (self.should_exit and isinstance(error, ValueError)):  # the loop tries a socket again that is closed
             loop.default_exception_handler(context)
 

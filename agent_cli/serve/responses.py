@@ -66,11 +66,8 @@ class ErrorResponse(BaseModel):
 
 
 HEARTBEAT_SECONDS = 15.0  # of silence after which a comment is sent, so that nothing on the way takes it for dead
-_EVENT = {
-    "type": "object",
-    "properties": {name: {"type": "string"} for name in ("id", "event", "data")},
-    "required": ["data"],
-}
+_FIELDS = {name: {"type": "string"} for name in ("id", "event", "data")}
+_EVENT = {"type": "object", "properties": _FIELDS, "required": ["data"]}
 EVENT_STREAM: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {"schema": _EVENT}}}}
 """Each event, in a description."""
 HEARTBEAT = ": still here\n\n"

@@ -145,14 +145,9 @@ class TaskList(BaseModel):
 
 
 def router(state: ServerState) -> APIRouter:
-    routes = APIRouter()
+    routes, stream = APIRouter(), responses.EVENT_STREAM
 
-    @routes.post(
-        "/chat",
-        response_model=ChatAnswer,
-        responses=responses.EVENT_STREAM,
-        summary="Send a message and get the answer",
-    )
+    @routes.post("/chat", response_model=ChatAnswer, responses=stream, summary="Send a message and get the answer")
     async def chat(request: Request, question: ChatRequest) -> Response:
         caller: Caller = request.state.caller
         if not caller.writes and question.session:
@@ -205,14 +200,8 @@ def router(state: ServerState) -> APIRouter:
             since, until = between_days(now, asked.min_days_ago or None, asked.max_days_ago or None)
         except UsageError as error:
             raise Refused(422, "arguments", str(error)) from error
-        allowed = Filter(
-            caller.owner,
-            asked.kind,
-            current_place=app.scope.place,
-            since=since,
-            until=until,
-            fact_half_life=app.fact_half_life,
-        )
+        weighed: dict[str, Any] = {"current_place": app.scope.place, "fact_half_life": app.fact_half_life}
+        allowed = Filter(caller.owner, asked.kind, since=since, until=until, **weighed)
         with state.pool.connection() as db:
             embedder = None
             if caller.writes:
@@ -230,12 +219,9 @@ def router(state: ServerState) -> APIRouter:
             text = state.metrics.render(db, caller, gauges)
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
-    @routes.get(
-        "/events",
-        response_class=StreamingResponse,
-        responses=responses.EVENT_STREAM,
-        summary="The audit log as it grows: ids, kinds and hashes, never text",
-    )
+    summary = "The audit log as it grows: ids, kinds and hashes, never text"
+
+    @routes.get("/events", response_class=StreamingResponse, responses=stream, summary=summary)
     async def events(request: Request, last: EventId = "") -> Response:
         return EventStream(_log(state, request.state.caller, ids.number("event", last) if last else None))
 

@@ -110,16 +110,12 @@ class Metrics:
             for event in records.callers_events(db, self._read_to):
                 self._count(*event)
             counts = self._counts.copy()
-        samples = [
-            (name, f'{{caller="{who}"{labels}}} {value}')
-            for (name, who, labels), value in counts.items()
-            if caller.mine or who == caller.name
-        ]
+        seen = [(key, value) for key, value in counts.items() if caller.mine or key[1] == caller.name]
+        samples = [(name, f'{{caller="{who}"{labels}}} {value}') for (name, who, labels), value in seen]
         if caller.mine:
             samples += [(name, f" {value}") for name, value in gauges.items()]
-            samples += [
-                ("agent_jobs", f'{{state="{state}"}} {many}') for state, many in jobs.count_by_state(db).items()
-            ]
+            queued = jobs.count_by_state(db).items()
+            samples += [("agent_jobs", f'{{state="{state}"}} {many}') for state, many in queued]
         lines: list[str] = []
         for metric, (kind, help) in _METRICS.items():
             if found := [f"{name}{sample}" for name, sample in samples if name == metric]:

@@ -50,6 +50,17 @@ def handle(kind: str, number: int) -> str:
     return f"{kinds.BY_NAME[kind].letter}{number}"
 
 
+class Handled:
+    """A row with a handle."""
+
+    kind: str
+    id: int
+
+    @property
+    def handle(self) -> str:
+        return handle(self.kind, self.id)
+
+
 def number(kind: str, text: str) -> int:
     """The number in a handle of this kind; the letter may be left out. Raises UsageError."""
     letter = kinds.BY_NAME[kind].letter

@@ -38,20 +38,16 @@ def propose_fact(
     source = readings.find(reversed(said), quote)
     asked = next((entry.id for entry in reversed(said) if entry.message.role == "user"), None)
     reading = readings.before_proposal(context.db, asked, statement, source) if asked else None
-    claim = adoption.claim(
-        spans.resolve(statement, source.at if source else context.time()),
-        "model",
-        operation="update" if target else "insert",
-        target=target.id if target else None,
-        **readings.claim_sources(source, reading, source.message if source else reading.message if reading else asked),
-    )
+    message = source.message if source else reading.message if reading else asked
+    details = readings.claim_sources(source, reading, message)
+    details |= {"operation": "update", "target": target.id} if target else {"operation": "insert"}
+    claim = adoption.claim(spans.resolve(statement, source.at if source else context.time()), "model", **details)
     fact = adoption.propose(MemoryContext(context.db, context.scope, context.time), claim)
     if fact is None:
         why = adoption.not_proposed(context.db, context.scope.owner, claim.statement)
         return ToolResult(f"not proposed: {why}", receipt=why)
-    return ToolResult(
-        f"proposed as {fact.handle}; it is not saved until the person says yes", receipt=adoption.pending_receipt(fact)
-    )
+    sentence = f"proposed as {fact.handle}; it is not saved until the person says yes"
+    return ToolResult(sentence, receipt=adoption.pending_receipt(fact))
 
 
 MAX_STEPS = 8000  # characters: a quarter of a small context
@@ -201,9 +197,8 @@ def search_notes(context: ToolContext, query: str) -> str:
     from agent_cli.memory.planner import notes
 
     found = notes.search(context.remembered, context.scope.owner, query, 50, context.time())
-    lines = (
-        f"{note.handle} ({clock.local(note.at, note.utc_offset):%d %b %Y}) {one_line(note.text, 300)}" for note in found
-    )
+    dated = ((note, clock.local(note.at, note.utc_offset)) for note in found)
+    lines = (f"{note.handle} ({at:%d %b %Y}) {one_line(note.text, 300)}" for note, at in dated)
     return "\n".join(lines) or "no note has these words"
 
 
@@ -244,10 +239,8 @@ def search_memory(
         hits = list(recall.newest(context.remembered, allowed, now, limit))
     if not hits or verdict == "nothing":
         return "nothing is known of it" if query.strip() else "nothing is known of that time"
-    lines = [
-        f"{hit.handle} ({clock.from_timestamp(hit.at):%d %b %Y}) {f'{hit.label} {one_line(hit.text, 200)}'.strip()}"
-        for hit in hits
-    ]
+    shown = [(hit, f"{hit.label} {one_line(hit.text, 200)}".strip()) for hit in hits]
+    lines = [f"{hit.handle} ({clock.from_timestamp(hit.at):%d %b %Y}) {words}" for hit, words in shown]
     return "\n".join(["perhaps:", *lines] if verdict == "maybe" else lines)
 
 

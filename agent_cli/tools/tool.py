@@ -225,9 +225,8 @@ def _argument_errors(tool: Tool, arguments: dict[str, Any]) -> str:
     parts = [f"{fault}: {', '.join(names)}" for fault, names in faults.items() if names]
     optional = {name: "" if name in required else ", optional" for name in properties}
     takes = [f"{name} ({schema.get('type', 'anything')}{optional[name]})" for name, schema in properties.items()]
-    return (
-        f"wrong arguments, {'; '.join(parts)}; {tool.name} takes {', '.join(takes) or 'no arguments'}" if parts else ""
-    )
+    accepted = ", ".join(takes) or "no arguments"
+    return f"wrong arguments, {'; '.join(parts)}; {tool.name} takes {accepted}" if parts else ""
 
 
 def _has_type(schema: dict[str, Any], value: Any) -> bool:
@@ -245,11 +244,9 @@ _NAME_KEYS, _ARGUMENTS = ("tool", "name"), "arguments"
 
 def use_tool_schema(tools: Iterable[Tool]) -> dict[str, Any]:
     properties = {"tool": {"type": "string"}, _ARGUMENTS: {"type": "object"}}
-    return {
-        "name": USE_TOOL,
-        "description": f"Use another tool: {', '.join(map(_listed_signature, tools))}.",
-        "parameters": {"type": "object", "properties": properties, "required": ["tool"]},
-    }
+    description = f"Use another tool: {', '.join(map(_listed_signature, tools))}."
+    parameters = {"type": "object", "properties": properties, "required": ["tool"]}
+    return {"name": USE_TOOL, "description": description, "parameters": parameters}
 
 
 def meant_call(call: ToolCall) -> ToolCall:

@@ -85,11 +85,8 @@ def escape_end_tag(words: str, element: str) -> str:
 
 def sentences(transcript: str) -> list[WeightedSentence]:
     """Each sentence with its weight: the mean frequency of its words (SumBasic), more for the person and numbers."""
-    spoken = [
-        (line.split(": ", 1)[0], piece)
-        for line in transcript.splitlines()
-        for piece in text.sentences(line.partition(": ")[2])
-    ]
+    lines = (line.partition(": ") for line in transcript.splitlines())
+    spoken = [(speaker, piece) for speaker, _, said in lines for piece in text.sentences(said)]
     words = [[word for word in text.words(piece) if word not in STOP_WORDS and len(word) > 2] for _, piece in spoken]
     frequency = Counter(word for each in words for word in each)
     weighted = []
@@ -104,20 +101,16 @@ def narration(sentences: Sequence[WeightedSentence]) -> str:
     """Sentences as a text in the person's words; those of the assistant stand in quotation marks."""
     pieces, before = list[str](), ""
     for each in sorted(sentences, key=lambda each: each.place):
-        if each.speaker == _PERSON:
-            pieces.append(_without_request(each.words))
+        if each.speaker == _PERSON:  # of "Remember that I live in Graz." what it states
+            asked = capture.capture([Part(each.words, "typed")])
+            stated = text.capitalised(text.with_full_stop(asked[0].statement)) if len(asked) == 1 else each.words
+            pieces.append(stated)
         elif each.speaker == _ASSISTANT:
             pieces.append(f"{'' if before == _ASSISTANT else 'The assistant answered: '}“{each.words}”")
         else:
             pieces.append(f"{each.speaker}: {each.words}")
         before = each.speaker
     return " ".join(pieces)
-
-
-def _without_request(sentence: str) -> str:
-    """What a sentence such as "Remember that I live in Graz." states, else the sentence."""
-    asked = capture.capture([Part(sentence, "typed")])
-    return text.capitalised(text.with_full_stop(asked[0].statement)) if len(asked) == 1 else sentence
 
 
 @frozen

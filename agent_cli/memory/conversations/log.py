@@ -41,7 +41,8 @@ class Usage:
 
 
 @frozen
-class Entry:
+class Entry(ids.Handled):
+    kind = "message"
     id: int
     at: str
     utc_offset: int
@@ -51,10 +52,6 @@ class Entry:
     author: str
     parts: tuple[Part, ...]
     usage: Usage
-
-    @property
-    def handle(self) -> str:
-        return ids.handle("message", self.id)
 
     @property
     def is_foreign(self) -> bool:

@@ -316,7 +316,7 @@ def awaits_model(db: Database, now: datetime) -> bool:
         (holder.this_process(),),
     )
     patience = clock.utc(now - _PATIENCE)
-    return any(
-        (finish is None if role == "assistant" else at >= patience) and holder.is_alive(held_by)
-        for held_by, role, finish, at in rows
-    )
+    waiting = [
+        held_by for held_by, role, finish, at in rows if (finish is None if role == "assistant" else at >= patience)
+    ]
+    return any(map(holder.is_alive, waiting))

@@ -83,7 +83,8 @@ class Collection:
 
 
 @frozen
-class Section:
+class Section(ids.Handled):
+    kind = "section"
     id: int
     document: int
     position: int
@@ -93,10 +94,6 @@ class Section:
     text: str
     path: str
     title: str
-
-    @property
-    def handle(self) -> str:
-        return ids.handle("section", self.id)
 
     @property
     def where(self) -> str:

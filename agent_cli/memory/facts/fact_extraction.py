@@ -99,13 +99,11 @@ def build_prompt(exchanges: Sequence[Entry], known: Sequence[Fact], *, shown: bo
         first = next(entry for entry in exchanges if entry.message.role == "user")
         since = _SINCE.format(words=text.one_line(first.message.text, _QUOTED))
         return _AFTER + _RULES.format(where=since, known=facts_known)
-    lines = [
-        f"assistant: {text.one_line(entry.message.text, _REPLY)}"
-        if entry.message.role == "assistant"
-        else format_person(entry, _TYPED, _OTHER)
-        for entry in exchanges
-        if entry.message.text.strip()
-    ]
+    lines = []
+    for entry in exchanges:
+        reply = f"assistant: {text.one_line(entry.message.text, _REPLY)}"
+        words = reply if entry.message.role == "assistant" else format_person(entry, _TYPED, _OTHER)
+        lines += [words] if entry.message.text.strip() else []
     conversation = _CONVERSATION.format(day=format_day(exchanges), conversation="\n".join(lines))
     return _RULES.format(where="below", known=facts_known) + conversation
 
@@ -237,24 +235,17 @@ def _claim(db: Database, owner: str, operation: Operation, messages: Sequence[En
     reading = readings.before_proposal(db, source.id, operation.statement, quote)
     at = clock.local(source.at, source.utc_offset)
     statement = spans.resolve(operation.statement, at)
-    is_wish = bool(  # how the person, in their own words, wants to be answered: an instruction, but theirs
-        quote and quote.trust == "typed" and reading is None and statements.says_how_to_answer(statement)
-    )
-    says_something = is_fact(statement) or (is_wish and quote and terms.is_similar(statement, quote.text))
+    # A wish, in the person's own words, how to be answered: an instruction, but theirs.
+    wish = quote and quote.trust == "typed" and reading is None and statements.says_how_to_answer(statement)
+    says_something = is_fact(statement) or (wish and quote and terms.is_similar(statement, quote.text))
     if operation.op == "delete" and target:
         statement = target.statement
     elif not says_something or (target and terms.is_similar(statement, target.statement)):
         return None
     if quote is None and terms.is_similar(statement, _EXAMPLE):
         return None
-    claim = adoption.claim(
-        statement,
-        "model",
-        operation=operation.op,
-        target=target.id if target else None,
-        learned=at,
-        **readings.claim_sources(quote, reading, source.id),
-    )
+    details = readings.claim_sources(quote, reading, source.id) | {"target": target.id if target else None}
+    claim = adoption.claim(statement, "model", operation=operation.op, learned=at, **details)
     return claim if claim.triple else _with_triple(claim, operation.triple)
 
 

@@ -22,7 +22,8 @@ _TAG = text.Pattern(r"(?<![\w#&/.])#([^\W\d_][\w-]*)")
 
 
 @frozen
-class Note:
+class Note(ids.Handled):
+    kind = "note"
     id: int
     title: str
     text: str
@@ -32,10 +33,6 @@ class Note:
     utc_offset: int
     changed_at: str
     hidden_at: str | None
-
-    @property
-    def handle(self) -> str:
-        return ids.handle("note", self.id)
 
     @property
     def name(self) -> str:

@@ -35,7 +35,8 @@ _NAMES |= {"@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 
 
 
 @frozen
-class Schedule:
+class Schedule(ids.Handled):
+    kind = "schedule"
     id: int
     owner: str
     place: str
@@ -56,10 +57,6 @@ class Schedule:
     at: str
     utc_offset: int
     hidden_at: str | None
-
-    @property
-    def handle(self) -> str:
-        return ids.handle("schedule", self.id)
 
     @property
     def name(self) -> str:

@@ -30,7 +30,8 @@ Verb = Literal["done", "reopen", "rm", "restore"]
 
 
 @frozen
-class Task:
+class Task(ids.Handled):
+    kind = "task"
     id: int
     owner: str
     text: str
@@ -48,10 +49,6 @@ class Task:
     at: str
     utc_offset: int
     hidden_at: str | None
-
-    @property
-    def handle(self) -> str:
-        return ids.handle("task", self.id)
 
     @property
     def name(self) -> str:

@@ -50,7 +50,8 @@ ProposalKey = tuple[str, int]
 
 
 @frozen
-class ConflictingFact:
+class ConflictingFact(ids.Handled):
+    kind = "fact"
     id: int
     statement: str
     since: str
@@ -58,16 +59,12 @@ class ConflictingFact:
     outcome: str
 
     @property
-    def handle(self) -> str:
-        return ids.handle("fact", self.id)
-
-    @property
     def day(self) -> str:
         return clock.format_day(self.since, self.utc_offset)
 
 
 @frozen
-class Proposal:
+class Proposal(ids.Handled):
     """All that is shown of a proposal. Two are equal when a person would decide on the same words."""
 
     kind: str
@@ -95,10 +92,6 @@ class Proposal:
     read_message: int | None = None
     heading: str = ""  # of a skill: its name and description
     body: tuple[str, ...] = ()  # of a skill: the lines that acceptance adds (+) or removes (-), with positions (@)
-
-    @property
-    def handle(self) -> str:
-        return ids.handle(self.kind, self.id)
 
     @property
     def foreign(self) -> bool:

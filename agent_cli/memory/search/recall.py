@@ -45,7 +45,7 @@ _SHORT = 60  # characters of a message that is told with what was said before it
 
 
 @frozen
-class Hit:
+class Hit(ids.Handled):
     kind: str
     id: int
     external_id: str | None
@@ -71,10 +71,6 @@ class Hit:
     def file(self) -> str:
         """The name and line of a file, else empty."""
         return self.label.rpartition("/")[2] if self.path else ""
-
-    @property
-    def handle(self) -> str:
-        return ids.handle(self.kind, self.id)
 
 
 @frozen

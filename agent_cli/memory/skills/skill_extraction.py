@@ -57,16 +57,9 @@ Conversation of {day}:
 {conversation}"""
 
 _EXAMPLE = "1. Set the paper to A2.\n2. Choose tray 3, the others cut it off.\n3. Print one copy and look at it."
-_EXAMPLE_ANSWER = json.dumps(
-    {
-        "skill": {
-            "name": "print-poster",
-            "description": "Print a poster in A2: use when something large is to be printed",
-            "steps": _EXAMPLE,
-            "changes": "",
-        }
-    }
-)
+_DESCRIPTION = "Print a poster in A2: use when something large is to be printed"
+_FILLED = {"name": "print-poster", "description": _DESCRIPTION, "steps": _EXAMPLE, "changes": ""}
+_EXAMPLE_ANSWER = json.dumps({"skill": _FILLED})
 _ORDER = languages.pattern(  # tells the assistant to ignore its rules or not to ask the person
     r"\b<IGNORE>\b.{0,40}\b<RULES>\b|\b<INSTRUCTIONS_MEANT>\b|\b<WITHOUT>\b.{0,20}\b<TELLING>\b.{0,20}\b<SOMEBODY>\b"
     r"|\b<LACKING>\b.{0,10}\b<PERMISSION>\b|\b<APPROVE>\b.{0,30}\b<PROPOSED>\b|\b<SECRETLY>\b"
@@ -209,8 +202,6 @@ def _format_entry(entry: Entry) -> list[str]:
         return [f"<tool>{message.tool_name}{failed}: {text.one_line(message.text, _TOOL)}</tool>"]
     if message.role == "assistant":
         reply = [f"assistant: {text.one_line(message.text, _REPLY)}"] if message.text.strip() else []
-        return reply + [
-            f"assistant calls {call.name} {text.one_line(json.dumps(call.arguments, ensure_ascii=False), _TOOL)}"
-            for call in message.calls
-        ]
+        said = ((call.name, json.dumps(call.arguments, ensure_ascii=False)) for call in message.calls)
+        return reply + [f"assistant calls {name} {text.one_line(arguments, _TOOL)}" for name, arguments in said]
     return [fact_extraction.format_person(entry, _TYPED, _OTHER)]

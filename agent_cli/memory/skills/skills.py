@@ -572,7 +572,6 @@ _TABLES = (
     ),
 )
 
-
 Wording = Mapping[str, Any]
 """The columns of a skill as it is or was before a change. `row`: of skill_version; None for the present wording."""
 
@@ -634,11 +633,8 @@ def describe_shortened(db: Database, walk: Walk) -> list[str]:
     """A sentence for each skill that stays and loses a wording, those that revert first."""
     found = sorted(walk.partial["skill"].items(), key=lambda each: each[1] is None)
     names: dict[int, str] = dict(lineage.rows(db, "select id, name from skill where id {ids}", walk.partial["skill"]))
-    return [
-        f"{ids.handle('skill', id)} {names[id]}: "
-        + (f"goes back to version {newest['version']}" if newest else "loses an earlier version")
-        for id, newest in found
-    ]
+    what = {id: f"goes back to version {to['version']}" if to else "loses an earlier version" for id, to in found}
+    return [f"{ids.handle('skill', id)} {names[id]}: {does}" for id, does in what.items()]
 
 
 def _revert(db: Database, skill: int, was: Wording, time: clock.Clock) -> None:
@@ -687,8 +683,5 @@ def _distinctive_terms(db: Database, walk: Walk, sessions: Sequence[int]) -> Sea
     erased += [sentence for message in cut.values() for sentence in message.removed.values()]
     remaining = [text for id, text in rows if id not in erased_ids and id not in cut]
     remaining += [message.left for message in cut.values()]
-    lines, words = (
-        frozenset({*found_in(erased)} - {*found_in(remaining)})
-        for found_in in (keywords.line_ends, keywords.distinctive_words)
-    )
-    return SearchTerms(lines, words)
+    finders = (keywords.line_ends, keywords.distinctive_words)
+    return SearchTerms(*(frozenset({*each(erased)} - {*each(remaining)}) for each in finders))

@@ -58,10 +58,7 @@ def collect_items(db: Database, owner: str, period: Period, characters: int) -> 
     """The present sources of a period in order, each conversation at most so many characters."""
     if period.unit != "day":
         found = filter(None, (summaries.of_period(db, owner, each.key) for each in periods.parts(period)))
-        return [
-            Item(Source("summary", each.id), each.period, each.text, each.details, each.at, each.started_at)
-            for each in found
-        ]
+        return [Item(Source("summary", y.id), y.period, y.text, y.details, y.at, y.started_at) for y in found]
     rows = db.rows(
         f"""select m.session_id, s.kind, min(m.id), max(m.at), count(*), min(m.at), m.utc_offset
             from message m cross join session s on s.id = m.session_id
@@ -86,11 +83,9 @@ def active_days(db: Database, owner: str, first: date, end: date) -> list[date]:
 
 def days_of_session(db: Database, session: int, *, undone: bool = False) -> list[tuple[str, date]]:
     """(owner, day) of each day with messages in a session. `undone`: count undone messages too."""
-    rows = db.rows(
-        f"""select distinct s.owner, {_ON} from message m join session s on s.id = m.session_id
-            where m.session_id = ? and {_HAS_WORDS if undone else _SAYS} order by 2""",
-        (session,),
-    )
+    query = f"""select distinct s.owner, {_ON} from message m join session s on s.id = m.session_id
+                where m.session_id = ? and {_HAS_WORDS if undone else _SAYS} order by 2"""
+    rows = db.rows(query, (session,))
     return [(owner, date.fromisoformat(day)) for owner, day in rows]
 
 
@@ -111,11 +106,8 @@ def _session(db: Database, day: date, row: tuple[int, str, int, str, int, str, i
     whole = db.value(f"select count(*) from message m where m.session_id = ? and {_SAYS}", (session,)) == count
     if summary and whole and summary.at >= last_at:
         return Item(Source("session", session), title, summary.text, summary.details, summary.at, last_at)
-    entries = [
-        entry
-        for entry in log.history(db, session, after=first - 1)
-        if log.is_spoken(entry) and entry.finish and periods.day_of(entry.at, entry.utc_offset) == day
-    ]
+    spoken = (entry for entry in log.history(db, session, after=first - 1) if log.is_spoken(entry) and entry.finish)
+    entries = [entry for entry in spoken if periods.day_of(entry.at, entry.utc_offset) == day]
     extracted = keywords.newest_details((entry.message.text for entry in entries), _DETAILS)
     lines = digest.transcript(entries, characters)
     return Item(Source("session", session), title, lines, extracted, last_at, last_at, spoken=True)
@@ -130,11 +122,9 @@ def _without_messages(db: Database, owner: str, day: date) -> list[Item]:
              and not exists (select 1 from message where session_id = s.id) order by s.started_at, s.id""",
         (owner, *(clock.utc(_midnight(each)) for each in (day - _DAY, day + 2 * _DAY)), day.isoformat()),
     )
-    return [
-        Item(Source("session", id), "a conversation", found.text, found.details, found.at, last_at)
-        for id, last_at in rows
-        if (found := summaries.of_session(db, id))
-    ]
+    made = ((id, last_at, summaries.of_session(db, id)) for id, last_at in rows)
+    title = "a conversation"
+    return [Item(Source("session", id), title, y.text, y.details, y.at, last_at) for id, last_at, y in made if y]
 
 
 def _facts(db: Database, owner: str, day: date) -> list[Item]:
@@ -148,10 +138,8 @@ def _facts(db: Database, owner: str, day: date) -> list[Item]:
              and date(coalesce(decided_at, learned_at), utc_offset || ' minutes') = ? order by id desc limit ?""",
         (owner, day.isoformat(), _FACTS),
     )
-    return [
-        Item(Source("fact", id), "learned about the person", words, "", max(at, changed or at), at)
-        for id, words, at, changed in reversed(rows)
-    ]
+    title, found = "learned about the person", reversed(rows)
+    return [Item(Source("fact", id), title, words, "", max(at, last or at), at) for id, words, at, last in found]
 
 
 def _between(first: date, end: date) -> tuple[str, str]:

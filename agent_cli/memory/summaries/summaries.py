@@ -86,7 +86,8 @@ class NewSummary:
 
 
 @frozen
-class Summary:
+class Summary(ids.Handled):
+    kind = "summary"
     id: int
     session: int | None
     unit: str
@@ -99,10 +100,6 @@ class Summary:
     at: str
     pinned: int
     model: str
-
-    @property
-    def handle(self) -> str:
-        return ids.handle("summary", self.id)
 
 
 def stream(transcript: str, ask: AskModel | None) -> Iterator[str]:
@@ -262,12 +259,8 @@ def _one(db: Database, condition: str, values: Sequence[object]) -> Summary | No
 
 def is_current(db: Database, session: int) -> bool:
     """Whether a model made its summary, and nothing was said since."""
-    row = db.row(
-        """select y.method, y.at >= s.last_at from summary y join session s on s.id = y.session_id
-           where s.id = ?""",
-        (session,),
-    )
-    return row == (MODEL, 1)
+    query = "select y.method, y.at >= s.last_at from summary y join session s on s.id = y.session_id where s.id = ?"
+    return db.row(query, (session,)) == (MODEL, 1)
 
 
 def recent(db: Database, owner: str, place: str | None, limit: int, besides: Sequence[int] = ()) -> list[Summary]:
@@ -339,11 +332,8 @@ def shorten(db: Database, id: int, sentences: Sequence[Sentence]) -> None:
     index.erase(db, "y", [id])  # before its words change
     whole = tuple(sources(db, id).get(0, ()))
     words, found = join_sentences(sentences)
-    db.execute(
-        """update summary set text = ?, details = '', method = iif(grain = 'session', 'extract', method)
-           where id = ?""",
-        (words, id),
-    )
+    method = "iif(grain = 'session', 'extract', method)"
+    db.execute(f"update summary set text = ?, details = '', method = {method} where id = ?", (words, id))
     _set_sources(db, id, NewSummary(words, "", "", "", found, whole))
 
 
