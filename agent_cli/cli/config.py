@@ -14,7 +14,7 @@ from agent_cli.terminal import open_editor
 
 _TIMEOUT = 5.0  # seconds that a list of models may take
 
-app = group("Show and change the settings.", no_args_is_help=True)
+app = noun("Show and change the settings.")
 
 
 @app.command()

@@ -10,7 +10,7 @@ from agent_cli import clock, kinds
 from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.invocation import Invocation
-from agent_cli.cli.options import AsJson, argument, flag, group, option
+from agent_cli.cli.options import AsJson, argument, flag, noun, option
 from agent_cli.config import settings_file
 from agent_cli.errors import FileRefused, StoreBusy, StoreError, UsageError
 from agent_cli.memory.transfers import transfer
@@ -26,7 +26,7 @@ ExportableKind = StrEnum("ExportableKind", {kind.shown: kind.shown for kind in k
 _WAYS_OUT = "`agent db restore FILE` restores a backup, `agent db salvage FILE` saves what can be read into a new file"
 _NAMES = {kind.shown: kind.name for kind in kinds.KINDS}
 
-app = group("Back up, restore, check, salvage, export and compact the database file.", no_args_is_help=True)
+app = noun("Back up, restore, check, salvage, export and compact the database file.")
 
 
 @app.command()

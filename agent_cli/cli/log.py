@@ -116,6 +116,7 @@ def stats(
 jobs_app = noun("See and run queued work.")
 
 _QUEUE_PAUSE = 2.0  # seconds before an empty queue is read again
+_WORDS = {"learn": "facts", "reflect": "skills", "fold": "summary", "grain": "summary", "mend": "index"}  # of kinds
 _SURVEY = 60.0  # seconds between surveys for work that is not queued yet: an idle session, a model server that is back
 
 
@@ -127,8 +128,8 @@ def list_jobs(app_: App, limit: Limit = 50, as_json: AsJson = False) -> None:
     def row(job: dict[str, Any]) -> list[Any]:
         later = job["state"] == "ready" and job["due_at"] > clock.utc(now)
         due = f"{clock.local(job['due_at'], clock.offset(now)):%Y-%m-%d %H:%M}"
-        shown = {**job, "state": "later" if later else job["state"], "due_at": due}
-        return [shown[name] for name in columns.split()]
+        what, state = _WORDS.get(job["kind"], job["kind"]), "later" if later else job["state"]
+        return [job["id"], what, job["subject"], state, job["attempts"], due, job["error"]]
 
     columns = "id kind subject state attempts due_at error"
     output.listing(jobs.listing(app_.db, limit), as_json, dict, columns, row, "there are no jobs")

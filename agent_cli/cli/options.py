@@ -6,12 +6,22 @@ from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, Literal, TypeVar
 
 from typer import Argument, Context, Option, Typer
+from typer._click import types
 from typer.core import TyperCommand, TyperGroup
 
 from agent_cli import terminal
 from agent_cli.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _range(numbers: Any) -> str:
+    """A range in words, where Typer writes 1<=x<=64."""
+    return f"{numbers.min} or more" if numbers.max is None else f"{numbers.min} to {numbers.max}"
+
+
+types.IntRange.name = types.FloatRange.name = "number"
+types.IntRange._describe_range = types.FloatRange._describe_range = _range  # type: ignore[method-assign, assignment]
 
 
 class Decision(TyperCommand):
@@ -24,11 +34,11 @@ class Decision(TyperCommand):
 
 
 class Noun(TyperGroup):
-    """A group that names things: without a command it lists them, with the options of its list."""
+    """A group that names things: without a command it lists or shows them, with the options of that."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
-            args = ["list", *args]
+            args = [next(name for name in ("list", "show", "status") if name in self.commands), *args]
         return super().parse_args(ctx, args)
 
 

@@ -176,7 +176,7 @@ def _why(app_: App, scores: bool, as_json: bool, message: int) -> str:
     return "\n".join([page, *([profile.always_told(always)] if always else [])])
 
 
-index_app = group("Show and rebuild what search uses.", no_args_is_help=True)
+index_app = noun("Show and rebuild what search uses.")
 
 
 @index_app.command()

@@ -10,13 +10,13 @@ from typer import Argument, Context, Exit
 from agent_cli.app.app import App
 from agent_cli.cli import consent, output
 from agent_cli.cli.invocation import Invocation
-from agent_cli.cli.options import AsJson, argument, flag, group, option
+from agent_cli.cli.options import AsJson, argument, flag, group, noun, option
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import callers
 from agent_cli.repl import reminders
 
 app = group("Serve the assistant to other programs over HTTP (API of OpenAI included); callers: who may connect.")
-callers_app = group("Which programs may connect: add, list, rm.", no_args_is_help=True)
+callers_app = noun("Which programs may connect: add, list, rm.")
 app.add_typer(callers_app, name="callers")
 
 CallerName = Annotated[str, Argument(help="Small letters and digits, as in home-server.")]
@@ -60,7 +60,7 @@ def serve(
             limits,
             name or [],
             allow_remote=insecure_bind,
-            ready=lambda address: invocation.note(f"serving at {address} (Ctrl-C ends)"),
+            ready=lambda address: invocation.note(f"serving at {address} (Ctrl-C ends; try: curl {address}/health)"),
         )
     raise Exit(code)
 
@@ -111,9 +111,7 @@ def rm(app_: App, name: CallerName) -> None:
 
 _NO_SERVER = "there are no tool servers; [mcp.NAME] in the settings, with a command or a url, sets one up"
 
-mcp_app = group(
-    "Offer this memory to other assistants, and see the tools of other programs (MCP).", no_args_is_help=True
-)
+mcp_app = noun("Offer this memory to other assistants, and see the tools of other programs (MCP).")
 
 
 @mcp_app.command("serve")

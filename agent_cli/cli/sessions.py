@@ -176,9 +176,7 @@ def _session(app_: App, handle: str) -> sessions.Session:
     return sessions.resolve(app_.db, handle, app_.scope.owner)
 
 
-import_app = group(
-    "Import conversations from ChatGPT, Claude or llm. Importing twice adds nothing.", no_args_is_help=True
-)
+import_app = group("Import conversations from ChatGPT, Claude or llm. Importing twice adds nothing.")
 
 Export = Annotated[Path, Argument(metavar="FILE", help="The exported .zip, its folder, or conversations.json.")]
 

@@ -107,7 +107,7 @@ def _drain(read, pieces):
 
 def words(text):
     """The words and signs that a reader could search for, without what only a terminal or only a pipe shows."""
-    return set(re.findall(r"[^\s─-╿·✓✗?]+", re.sub(r"\[[^\[\]]*<=[^\]]*\]", "", STYLE.sub("", text))))  # no ranges
+    return set(re.findall(r"[^\s─-╿·✓✗?]+", STYLE.sub("", text)))
 
 
 @pytest.mark.parametrize("width", [50, 80, 120, 200])

@@ -162,7 +162,7 @@ def test_jobs_are_listed_and_run(program, server, queued):
     assert program("jobs", "run", "--until-idle") == Ran(0, "", "agent: 0 jobs were run\n")
     lines = program("jobs", "list").out.splitlines()
     assert [line.split()[1:4] for line in lines] == [
-        ["grain", "2026-01-02", "later"],
+        ["summary", "2026-01-02", "later"],
         ["index", "all", "done"],
         ["summary", "s1", "done"],
         ["index", "all", "done"],
@@ -387,7 +387,12 @@ def test_a_noun_alone_lists_what_there_is_with_the_options_of_its_list(program):
         ran = program(noun, "--json")
         assert (ran.code, ran.out, ran.err) == (0, "[]\n", ""), noun
     program("notes", "add", "the spare key hangs behind the door")
-    assert program("notes", "--limit", "1").out == program("notes", "list").out != ""
+    for alone, whole in (
+        (["notes", "--limit", "1"], ["notes", "list"]),
+        (["config", "--origin"], ["config", "show", "--origin"]),
+        (["db"], ["db", "status"]),
+    ):
+        assert program(*alone).out == program(*whole).out != ""
 
 
 def test_help_groups_the_commands_as_the_help_of_a_conversation_does(program):

@@ -367,10 +367,11 @@ def test_every_session_is_told_what_always_counts_and_the_person_decides_what(pr
 
 def test_the_graph_says_which_facts_it_does_not_show(program):
     program("facts", "add", "My sister Clara owns the greenhouse")
-    assert program("facts", "graph") == Ran(0, "Clara: 1 fact\ngreenhouse: 1 fact\n", "")
+    program("facts", "add", "Clara's locker is number 88")  # which is no name
+    assert program("facts", "graph") == Ran(0, "Clara: 2 facts\ngreenhouse: 1 fact\n", "")
     program("facts", "add", "Clara waters everything twice when it is hot")
     left_out = "agent: without a relation, so not in the graph: 1 fact (agent facts list)\n"
-    assert program("facts", "graph") == Ran(0, "Clara: 1 fact\ngreenhouse: 1 fact\n", left_out)
+    assert program("facts", "graph") == Ran(0, "Clara: 2 facts\ngreenhouse: 1 fact\n", left_out)
     assert program("facts", "graph", "Tom") == Ran(0, "", left_out)
 
 

@@ -102,6 +102,7 @@ def test_more_connections_than_open_files_are_told_in_one_sentence_and_the_serve
     try:
         line = next(line for line in process.stderr if "serving at" in line)
         address = re.search(r"http://(\S+):(\d+)", line)
+        assert line.endswith(f"(Ctrl-C ends; try: curl {address[0]}/health)\n")
         half_open = [socket.create_connection((address[1], int(address[2]))) for _ in range(300)]
         assert "too many files are open, so new connections wait" in next(iter(process.stderr))
         for each in half_open:

@@ -157,15 +157,16 @@ def _step_by_step(context: JobContext, steps: Iterable[object]) -> None:
         context.cancel.wait(_BATCH_PAUSE)
 
 
+_UNREADABLE = "answer unreadable"  # kind of event
+
+
 @frozen
 class LearningTask:
     no_model_error: str  # the job's error while no model answers
-    unreadable_event: str  # the kind of event that records an answer which could not be parsed
     characters: int  # read at a time: a small model misses half of more
     column: str  # of the session, with the last message read
     read: Callable[[Database, int, int, int], list[Entry]]  # session, last message read, characters: next messages
     ask: Callable[[JobContext, Scope, int, Sequence[Entry], AskForJson], Effect]  # session, new; returns the proposing
-    counts_unreadable: bool = False  # whether a parked job's error includes their total
 
 
 def reflect(context: JobContext, job: jobs.Job) -> Effect | None:
@@ -220,9 +221,9 @@ def _learn(context: JobContext, job: jobs.Job, task: LearningTask) -> Effect | N
         sessions.set_read_position(db, session, new[-1].id, task.column)
         if error:
             session_handle = ids.handle("session", session)
-            events.append(db, context.time, task.unreadable_event, session_handle, actor="program", session=session)
-            total = f" ({events.count(db, task.unreadable_event)} such in all)" if task.counts_unreadable else ""
-            jobs.park(db, job, error + total, new[0].handle)
+            events.append(db, context.time, _UNREADABLE, session_handle, actor="program", session=session)
+            total = events.count(db, _UNREADABLE)
+            jobs.park(db, job, f"{error} ({total} such in all)", new[0].handle)
         if not retried and task.read(db, session, new[-1].id, context.max_characters):
             jobs.add(db, job.kind, job.subject, context.time())
 
@@ -322,10 +323,8 @@ def _ask_for_skill(context: JobContext, scope: Scope, session: int, new: Sequenc
     return propose
 
 
-_FACTS = LearningTask(NO_MODEL_FOR_FACTS, "turns unreadable", 6000, "read_to", _read_facts, _ask_for_facts, True)
-_SKILLS = LearningTask(
-    NO_MODEL_FOR_SKILLS, "reflection unreadable", 12_000, "reflected_to", _read_skill, _ask_for_skill
-)
+_FACTS = LearningTask(NO_MODEL_FOR_FACTS, 6000, "read_to", _read_facts, _ask_for_facts)
+_SKILLS = LearningTask(NO_MODEL_FOR_SKILLS, 12_000, "reflected_to", _read_skill, _ask_for_skill)
 
 HANDLERS: Mapping[str, Callable[[JobContext, jobs.Job], Effect | None]] = {
     summaries.JOB: summariser.summarise,

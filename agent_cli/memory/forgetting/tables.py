@@ -223,7 +223,7 @@ _RECOLLECTIONS = Table(
     "recollection",
     owner="(select owner from message where id = message_id)",
     made_from={"message": "message_id {ids}"},
-    counts={("recollections", "recollection"): "true"},
+    counts={("lines recalled", "line recalled"): "true"},
 )
 
 
@@ -272,7 +272,7 @@ COPIES = (  # counted in this order
     Copy("errors of schedules", "error of a schedule", "schedule", "error", schedules.blank_errors),
     Copy("openings", "opening", "session", "coalesce(opening, '')", sessions.drop_openings),
     Copy("jottings", "jotting", "jotting", "text", log.drop_notes),
-    Copy("recollections", "recollection", "recollection", "text", recall_log.erase),
+    Copy("lines recalled", "line recalled", "recollection", "text", recall_log.erase),
     Copy("lines of answers", "line of an answer", "answered", "lines", callers.blank_lines),
 )
 

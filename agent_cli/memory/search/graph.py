@@ -192,13 +192,15 @@ def rebuild(db: Database) -> None:
 
 
 def outline(db: Database, owner: str, name: str | None, depth: int) -> list[tuple[int, str]]:
-    """(depth, line) of an entity's relations; without a name the best connected entities, each with its count."""
+    """(depth, line) of an entity's relations; without a name the best connected entities, each with its count, but
+    those with a number in their names, which are values ("0 negative", "number 88")."""
     if name is None:
         rows = db.rows(
             f"""with r as (select subject_id as id, count(*) as n from relation group by subject_id
                     union all select object_id, count(*) from relation group by object_id)
                 select e.name, sum(n) from r join entity e on e.id = r.id
-                where e.owner = ? group by e.id order by sum(n) desc, e.name limit {_MAX_SHOWN}""",
+                where e.owner = ? and ' ' || e.name not glob '* [0-9]*'
+                group by e.id order by sum(n) desc, e.name limit {_MAX_SHOWN}""",
             (owner,),
         )
         return [(0, f"{_display_name(each)}: {counted(count, 'fact')}") for each, count in rows]

@@ -234,7 +234,8 @@ def test_an_answer_that_cannot_be_read_is_told_once_and_then_given_up(db, talked
     asked = look_back(db, found(name="!"), "no")
     assert "the skill has no name of lower-case letters and hyphens" in asked[1]
     assert (pending(db), reflected_to(db)) == ([], 4)
-    assert job(db) == ("parked", "the model's answer could not be read, twice: there is no JSON in it")
+    why = "the model's answer could not be read, twice: there is no JSON in it (1 such in all)"
+    assert job(db) == ("parked", why)
     jobs.retry(db, 1, NOON)
     worker.run_one(JobContext(db, rested, lambda: Answers(found()), NO_EMBEDDER, 10_000, Cancel()))
     assert (len(pending(db)), job(db)) == (1, ("done", ""))
