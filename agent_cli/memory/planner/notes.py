@@ -8,7 +8,7 @@ from typing import Any
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import lineage
-from agent_cli.memory.lineage import Owner, Table, Walk
+from agent_cli.memory.lineage import Table
 from agent_cli.memory.planner import rows
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index
@@ -133,23 +133,16 @@ def restore(db: Database, note: Note, time: clock.Clock) -> None:
     rows.change(db, "note", note.id, time, "restored", hidden_at=None)
 
 
-def _erase(db: Database, walk: Walk, time: clock.Clock) -> None:
-    index.erase(db, "n", walk["note"])
-    rows.erase(db, "note", walk["note"])
-    rows.detach(db, "note", "session_id", walk["session"])
-
-
-LINEAGE = Owner(
-    [
-        Table(
-            "note",
-            line="iif(title = '', text, title)",
-            mentions=lineage.mentions_topic("title", "text"),
-            stated_text=lineage.joined("title", "text"),
-            personal_texts=("title, text",),
-            statements=("text",),
-            remembered=("text",),
-        )
-    ],
-    _erase,
+LINEAGE = rows.owner(
+    Table(
+        "note",
+        line="iif(title = '', text, title)",
+        mentions=lineage.mentions_topic("title", "text"),
+        stated_text=lineage.joined("title", "text"),
+        personal_texts=("title, text",),
+        statements=("text",),
+        remembered=("text",),
+    ),
+    {"session": "session_id"},
+    before=lambda db, found: index.erase(db, "n", found),
 )

@@ -1,15 +1,18 @@
 """What notes, tasks and schedules have in common: each is a row with a handle, whose changes are in the audit log."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
 from agent_cli import clock, kinds
 from agent_cli.clock import Clock
 from agent_cli.errors import UsageError
+from agent_cli.memory.lineage import Ids, Owner, Table, Walk
 from agent_cli.memory.scope import Scope
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database, Row
+
+Before = Callable[[Database, Ids], None]
 
 
 def insert(
@@ -43,11 +46,19 @@ def change(
         events.append(db, time, f"{kind} {what}", ids.handle(kind, id), actor=actor, content=words)
 
 
-def erase(db: Database, kind: str, found: Iterable[int]) -> None:
-    """Runs in the caller's transaction."""
-    db.execute(f"delete from {kind} where id in (select value from json_each(?))", (found,))
-
-
 def detach(db: Database, kind: str, column: str, erased: Iterable[int]) -> None:
     """Keep rows that refer to erased ones. Runs in the caller's transaction."""
     db.execute(f"update {kind} set {column} = null where {column} in (select value from json_each(?))", (erased,))
+
+
+def owner(table: Table, refers: Mapping[str, str], before: Before = lambda db, found: None) -> Owner:
+    """Erases rows of a table; those that stay lose what refers to erased rows of others (columns by table)."""
+
+    def erase(db: Database, walk: Walk, time: Clock) -> None:
+        if found := walk[table.name]:
+            before(db, found)
+            db.execute(f"delete from {table.name} where id in (select value from json_each(?))", (found,))
+        for source, column in refers.items():
+            detach(db, table.name, column, walk[source])
+
+    return Owner([table], erase)

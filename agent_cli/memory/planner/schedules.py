@@ -15,7 +15,7 @@ from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import lineage
 from agent_cli.memory.dates import moments
-from agent_cli.memory.lineage import Owner, Table, Walk
+from agent_cli.memory.lineage import Table
 from agent_cli.memory.planner import rows
 from agent_cli.memory.scope import Scope
 from agent_cli.store import events, holder, ids, meta
@@ -295,31 +295,22 @@ def outputs(db: Database) -> list[Path]:
     return [path for path in dict.fromkeys([*paths, *remembered]) if path.is_file()]
 
 
-def _erase(db: Database, walk: Walk, time: clock.Clock) -> None:
-    """Their files stay, and the result of a current run is dropped."""
-    if walk["schedule"]:
-        remember_outputs(db)
-    rows.erase(db, "schedule", walk["schedule"])
-    rows.detach(db, "schedule", "last_session", walk["session"])
-
-
 def blank_errors(db: Database, found: Sequence[int]) -> None:
     db.execute("update schedule set error = '' where id in (select value from json_each(?))", (found,))
 
 
-LINEAGE = Owner(
-    [
-        Table(
-            "schedule",
-            line="cron || '  ' || iif(skill = '', prompt, skill)",
-            mentions=lineage.mentions_topic("prompt", "skill", "target_path"),
-            stated_text=lineage.joined("prompt", "skill", "target_path"),
-            personal_texts=(
-                "prompt, iif(target = 'command', '', target_path)",
-                "select value from schedule, json_each(target_path) where target = 'command' and schedule.id {ids}",
-            ),
-            other_texts=("skill, error",),
-        )
-    ],
-    _erase,
+LINEAGE = rows.owner(
+    Table(
+        "schedule",
+        line="cron || '  ' || iif(skill = '', prompt, skill)",
+        mentions=lineage.mentions_topic("prompt", "skill", "target_path"),
+        stated_text=lineage.joined("prompt", "skill", "target_path"),
+        personal_texts=(
+            "prompt, iif(target = 'command', '', target_path)",
+            "select value from schedule, json_each(target_path) where target = 'command' and schedule.id {ids}",
+        ),
+        other_texts=("skill, error",),
+    ),
+    {"session": "last_session"},
+    before=lambda db, found: remember_outputs(db),
 )

@@ -11,7 +11,7 @@ from agent_cli.errors import UsageError
 from agent_cli.memory import lineage
 from agent_cli.memory.dates import moments
 from agent_cli.memory.dates.moments import DueTime, Occurrence, format_moment
-from agent_cli.memory.lineage import Owner, Table, Walk
+from agent_cli.memory.lineage import Table
 from agent_cli.memory.planner import rows
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Origin
@@ -315,31 +315,23 @@ def _mark_reminded(db: Database, task: Task, time: clock.Clock, now: datetime) -
     return Reminder(get(db, task.id, task.owner), since, times, first)
 
 
-def _erase(db: Database, walk: Walk, time: clock.Clock) -> None:
-    rows.erase(db, "task", walk["task"])
-    detach(db, walk["message"])
-    rows.detach(db, "task", "session_id", walk["session"])
-
-
 def detach(db: Database, messages: Sequence[int]) -> None:
     """Keep tasks whose message is deleted. Runs in the caller's transaction."""
     rows.detach(db, "task", "message_id", messages)
 
 
-LINEAGE = Owner(
-    [
-        Table(
-            "task",
-            line="text",
-            mentions=lineage.mentions_topic("text", "told"),
-            stated_text=lineage.joined("text", "told"),
-            personal_texts=("text, told",),
-            statements=("text",),
-            made_from={  # what a model made in an exchange is erased with it; tasks made by the person are kept
-                "message": "origin = 'model' and message_id {ids}",
-                "session": "origin = 'model' and message_id is null and session_id {ids}",  # its message went before
-            },
-        )
-    ],
-    _erase,
+LINEAGE = rows.owner(
+    Table(
+        "task",
+        line="text",
+        mentions=lineage.mentions_topic("text", "told"),
+        stated_text=lineage.joined("text", "told"),
+        personal_texts=("text, told",),
+        statements=("text",),
+        made_from={  # what a model made in an exchange is erased with it; tasks made by the person are kept
+            "message": "origin = 'model' and message_id {ids}",
+            "session": "origin = 'model' and message_id is null and session_id {ids}",  # its message went before
+        },
+    ),
+    {"message": "message_id", "session": "session_id"},
 )

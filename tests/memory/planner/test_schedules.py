@@ -5,7 +5,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from agent_cli.errors import UsageError
-from agent_cli.memory.planner import rows, schedules
+from agent_cli.memory.lineage import ErasureRequest, Walk
+from agent_cli.memory.planner import schedules
 from agent_cli.memory.scope import Scope
 from agent_cli.store import events
 from tests.conftest import HERE, NOON, noon
@@ -227,7 +228,7 @@ def test_when_a_runner_last_looked_is_kept_once_a_minute(db):
 def test_an_erased_schedule_is_gone_and_what_it_was_running_lands_nowhere(db):
     add(db)
     claimed = schedules.claim(db, "person", NOON, 1)
-    rows.erase(db, "schedule", [1])
+    schedules.LINEAGE.erase(db, Walk(ErasureRequest({}), {"schedule": (1,)}), noon)
     assert schedules.listing(db, "person") == []
     with pytest.raises(schedules.LostRun):
         schedules.finish(db, claimed, noon, session=None)
