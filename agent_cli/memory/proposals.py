@@ -241,11 +241,9 @@ class Proposals(Generic[Row]):
         """Where a former row has one of these values in a column, overwrite it, and others, with `replacements`, so
         that erased words are neither shown nor restored. Runs in the caller's transaction."""
         changed = "".join(f", '$.{name}', ?" for name in replacements)
-        db.execute(
-            f"""update {self.kind}_version set was = json_set(was{changed})
-                where was ->> '{column}' in (select value from json_each(?))""",
-            (*replacements.values(), values),
-        )
+        query = f"""update {self.kind}_version set was = json_set(was{changed})
+                    where was ->> '{column}' in (select value from json_each(?))"""
+        db.execute(query, (*replacements.values(), values))
 
     def drop_versions(self, db: Database, versions: Iterable[int], column: str = "id") -> None:
         """Delete versions by their ids, or by the value of another column. Runs in the caller's transaction."""

@@ -70,12 +70,10 @@ def add(db: Database, name: str, time: clock.Clock, *, mine: bool = False, write
     with db.write():
         if db.value("select 1 from caller where name = ? and revoked_at is null", (name,)):
             raise UsageError(f"there is a caller {name!r} already; `agent serve callers rm {name}` revokes its token")
-        db.execute(
-            """insert into caller (hash, owner, may, uid, name, at, utc_offset) values (?, ?, ?, ?, ?, ?, ?)
-               on conflict (name) do update set hash = excluded.hash, owner = excluded.owner, may = excluded.may,
-                  seen_at = null, revoked_at = null""",
-            (_hash(token), owner, may, ids.new(now), name, clock.utc(now), clock.offset(now)),
-        )
+        query = """insert into caller (hash, owner, may, uid, name, at, utc_offset) values (?, ?, ?, ?, ?, ?, ?)
+                   on conflict (name) do update set hash = excluded.hash, owner = excluded.owner, may = excluded.may,
+                      seen_at = null, revoked_at = null"""
+        db.execute(query, (_hash(token), owner, may, ids.new(now), name, clock.utc(now), clock.offset(now)))
         caller = get(db, name)
         events.append(db, time, f"caller added{' to yours' if mine else ''}", f"caller {caller.id}", actor="person")
     return caller, token
@@ -138,12 +136,10 @@ def record_transcript(
     like = f"{caller.id}/{_TRANSCRIPT}"
     with db.write():
         db.execute(former, (session, caller.owner, len(like), like))
-        db.execute(
-            """insert into answered (owner, key, hash, session_id, message_id, at) values (?, ?, '', ?, ?, ?)
-               on conflict (owner, key) do update set session_id = excluded.session_id,
-                  message_id = excluded.message_id, at = excluded.at""",
-            (caller.owner, _key(db, caller, transcript), session, message, clock.utc(time())),
-        )
+        query = """insert into answered (owner, key, hash, session_id, message_id, at) values (?, ?, '', ?, ?, ?)
+                   on conflict (owner, key) do update set session_id = excluded.session_id,
+                      message_id = excluded.message_id, at = excluded.at"""
+        db.execute(query, (caller.owner, _key(db, caller, transcript), session, message, clock.utc(time())))
 
 
 def find_by_transcript(db: Database, caller: Caller, transcript: str) -> KnownSession | None:

@@ -201,9 +201,7 @@ def folded(db: Database, session: int, up_to: int | None = None) -> list[log.Ent
 
 
 def _write(db: Database, session: int, made: RollingSummary, now: datetime) -> None:
-    db.execute(
-        """insert into rolling (session_id, up_to, text, details, method, at) values (?, ?, ?, ?, ?, ?)
-           on conflict (session_id) do update set up_to = excluded.up_to, text = excluded.text,
-              details = excluded.details, method = excluded.method, at = excluded.at""",
-        (session, made.up_to, made.text, made.details, made.method, clock.utc(now)),
-    )
+    query = """insert into rolling (session_id, up_to, text, details, method, at) values (?, ?, ?, ?, ?, ?)
+               on conflict (session_id) do update set up_to = excluded.up_to, text = excluded.text,
+                  details = excluded.details, method = excluded.method, at = excluded.at"""
+    db.execute(query, (session, made.up_to, made.text, made.details, made.method, clock.utc(now)))

@@ -105,11 +105,9 @@ def close_reply(db: Database, id: int, message: Message, finish: str, usage: Usa
     ended the turn), cancelled, interrupted, failed or refused."""
     spans = encode_parts([Part(message.text, "model")] if message.text else [])
     with db.write():
-        db.execute(
-            """update message set text = ?, parts = ?, thinking = ?, finish = ?, model = ?, tokens_in = ?,
-                      tokens_out = ?, cost = ?, duration_ms = ? where id = ?""",
-            (message.text, spans, message.thinking, finish, *astuple(usage), id),
-        )
+        query = """update message set text = ?, parts = ?, thinking = ?, finish = ?, model = ?, tokens_in = ?,
+                          tokens_out = ?, cost = ?, duration_ms = ? where id = ?"""
+        db.execute(query, (message.text, spans, message.thinking, finish, *astuple(usage), id))
         _insert_calls(db, id, message.calls, now)
         how = " with calls" if message.calls else "" if finish == "stop" else f" {finish}"
         session = session_of(db, id)
@@ -157,25 +155,21 @@ def repair(db: Database, session: int, scope: Scope, now: datetime) -> int:
 
 def calls_without_result(db: Database, session: int) -> list[tuple[str, str]]:
     """(id, name) of the tool calls that have no result: they run, wait for a yes, or a crash left them open."""
-    return db.rows(
-        """select c.call_id, c.name from tool_call c join said m on m.id = c.message_id
-           where m.session_id = ?1 and not exists (
-                 select 1 from said a where a.session_id = ?1 and a.role = 'tool' and a.answers = c.call_id
-                 and a.id > m.id) order by c.id""",
-        (session,),
-    )
+    query = """select c.call_id, c.name from tool_call c join said m on m.id = c.message_id
+               where m.session_id = ?1 and not exists (
+                     select 1 from said a where a.session_id = ?1 and a.role = 'tool' and a.answers = c.call_id
+                     and a.id > m.id) order by c.id"""
+    return db.rows(query, (session,))
 
 
 def history(
     db: Database, session: int, last: int | None = None, after: int = 0, before: int | None = None
 ) -> list[Entry]:
     """The messages of a session in order without undone ones; limited to the last ones, or to a range of ids."""
-    rows = db.rows(
-        """select id, at, utc_offset, role, text, thinking, answers, tool, finish, failed, author, parts,
-                  model, tokens_in, tokens_out, cost, duration_ms
-           from said where session_id = ? and id > ? and id < coalesce(?, id + 1) order by id desc limit ?""",
-        (session, after, before, -1 if last is None else last),
-    )
+    query = """select id, at, utc_offset, role, text, thinking, answers, tool, finish, failed, author, parts,
+                      model, tokens_in, tokens_out, cost, duration_ms
+               from said where session_id = ? and id > ? and id < coalesce(?, id + 1) order by id desc limit ?"""
+    rows = db.rows(query, (session, after, before, -1 if last is None else last))
     query = """select c.message_id, c.call_id, c.name, c.arguments from tool_call c
                join message m on m.id = c.message_id where m.session_id = ? and m.id >= ? order by c.id"""
     calls: dict[int, tuple[ToolCall, ...]] = {}
@@ -246,11 +240,9 @@ def last_message(db: Database, session: int) -> int:
 
 def undo_from(db: Database, session: int, first: int, now: datetime, by: int | None = None) -> list[int]:
     """Hide a message and all after it from the view `said`; returns their ids. `by`: the message that replaces them."""
-    rows = db.rows(
-        """update message set undone_at = ?4, undone_by = ?3
-           where session_id = ?1 and id >= ?2 and id < coalesce(?3, id + 1) and undone_at is null returning id""",
-        (session, first, by, clock.utc(now)),
-    )
+    query = """update message set undone_at = ?4, undone_by = ?3
+               where session_id = ?1 and id >= ?2 and id < coalesce(?3, id + 1) and undone_at is null returning id"""
+    rows = db.rows(query, (session, first, by, clock.utc(now)))
     return sorted(id for (id,) in rows)
 
 
@@ -276,18 +268,16 @@ def redo_replaced(db: Database, session: int, by: int) -> list[int]:
 
 def exchanges(db: Database, found: Iterable[int]) -> list[int]:
     """These messages, and the whole answers that they begin or belong to: all up to the person's next message."""
-    rows = db.rows(
-        """with named as (
-              select m.session_id session,
-                     coalesce((select max(id) from message where session_id = m.session_id and role = 'user'
-                               and id <= m.id), (select min(id) from message where session_id = m.session_id)) first
-              from json_each(?1) c join message m on m.id = c.value)
-           select distinct m.id from named n join message m on m.session_id = n.session and m.id >= n.first
-           where (m.role <> 'user' or m.id in (select value from json_each(?1)))
-             and m.id < coalesce((select min(id) from message where session_id = n.session and role = 'user'
-                                  and id > n.first), m.id + 1) order by m.id""",
-        (found,),
-    )
+    query = """with named as (
+                  select m.session_id session,
+                         coalesce((select max(id) from message where session_id = m.session_id and role = 'user'
+                                   and id <= m.id), (select min(id) from message where session_id = m.session_id)) first
+                  from json_each(?1) c join message m on m.id = c.value)
+               select distinct m.id from named n join message m on m.session_id = n.session and m.id >= n.first
+               where (m.role <> 'user' or m.id in (select value from json_each(?1)))
+                 and m.id < coalesce((select min(id) from message where session_id = n.session and role = 'user'
+                                      and id > n.first), m.id + 1) order by m.id"""
+    rows = db.rows(query, (found,))
     return [id for (id,) in rows]
 
 
@@ -300,12 +290,10 @@ def erase(db: Database, found: Sequence[int]) -> None:
 def blank(db: Database, messages: Sequence[int]) -> None:
     """Blank what tools and the offline model said, and what replies thought. Runs in the caller's transaction."""
     by_tool, by_model = encode_parts([Part(ERASED, "tool")]), encode_parts([Part(ERASED, "model")])
-    db.execute(
-        """update message set thinking = '', text = iif(role = 'tool' or model = 'offline', ?2, text),
-             parts = iif(model = 'offline', ?4, iif(role = 'tool', ?3, parts))
-           where id in (select value from json_each(?1))""",
-        (messages, ERASED, by_tool, by_model),
-    )
+    query = """update message set thinking = '', text = iif(role = 'tool' or model = 'offline', ?2, text),
+                 parts = iif(model = 'offline', ?4, iif(role = 'tool', ?3, parts))
+               where id in (select value from json_each(?1))"""
+    db.execute(query, (messages, ERASED, by_tool, by_model))
 
 
 def blank_calls(db: Database, calls: Sequence[int]) -> None:

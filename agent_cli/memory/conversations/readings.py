@@ -175,16 +175,14 @@ def _kept_in(db: Database, kind: str, row: int, message: int) -> Reading | None:
 
 def _summarised(db: Database, summaries: Sequence[int]) -> list[int]:
     """The sessions that summaries tell of, also those that they take from other summaries."""
-    rows = db.rows(
-        """with recursive part (kind, row) as (
-              select 'summary', value from json_each(?)
-              union select s.kind, s.row from part p join summary_source s on s.summary_id = p.row
-              where p.kind = 'summary')
-           select row from part where kind = 'session'
-           union select session_id from summary where session_id is not null
-             and id in (select row from part where kind = 'summary')""",
-        (summaries,),
-    )
+    query = """with recursive part (kind, row) as (
+                  select 'summary', value from json_each(?)
+                  union select s.kind, s.row from part p join summary_source s on s.summary_id = p.row
+                  where p.kind = 'summary')
+               select row from part where kind = 'session'
+               union select session_id from summary where session_id is not null
+                 and id in (select row from part where kind = 'summary')"""
+    rows = db.rows(query, (summaries,))
     return [session for (session,) in rows]
 
 
@@ -198,14 +196,12 @@ def _read_in_sessions(db: Database, sessions: Sequence[int], before: int) -> Rea
 
 def _read(db: Database, sessions: Sequence[int], first: int, end: int | None) -> list[Reading]:
     """What was read in these sessions from message `first` until before message `end`."""
-    rows = db.rows(
-        """with seen as (select * from said where session_id in (select value from json_each(?1))
-                         and id >= ?2 and id < coalesce(?3, id + 1))
-           select id, 'tool', tool from seen
-           where role = 'tool' and (not failed or coalesce(parts ->> '$[0][0]', '') <> 'model')
-             and tool not in (select value from json_each(?4))
-           union all select s.id, p.value ->> 0, coalesce(p.value ->> 2, '') from seen s, json_each(s.parts) p
-           where s.role = 'user' and p.value ->> 0 in (select value from json_each(?5))""",
-        (sessions, first, end, [*PROGRAM_WORDED, *_APPROVED], ORIGINS),
-    )
+    query = """with seen as (select * from said where session_id in (select value from json_each(?1))
+                             and id >= ?2 and id < coalesce(?3, id + 1))
+               select id, 'tool', tool from seen
+               where role = 'tool' and (not failed or coalesce(parts ->> '$[0][0]', '') <> 'model')
+                 and tool not in (select value from json_each(?4))
+               union all select s.id, p.value ->> 0, coalesce(p.value ->> 2, '') from seen s, json_each(s.parts) p
+               where s.role = 'user' and p.value ->> 0 in (select value from json_each(?5))"""
+    rows = db.rows(query, (sessions, first, end, [*PROGRAM_WORDED, *_APPROVED], ORIGINS))
     return [Reading(*row) for row in rows]

@@ -63,11 +63,9 @@ def add_imported(
     db: Database, scope: Scope, started: datetime, now: datetime, title: str, kind: str, source: str, external_id: str
 ) -> int:
     last, owned = clock.utc(min(started, now)), (ids.new(started), scope.owner, scope.place, kind, title)
-    return db.insert(
-        """insert into session (uid, owner, place, kind, title, started_at, utc_offset, last_at, closed_at, source,
-              external_id) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10)""",
-        (*owned, clock.utc(started), clock.offset(started), last, source, external_id),
-    )
+    query = """insert into session (uid, owner, place, kind, title, started_at, utc_offset, last_at, closed_at, source,
+                  external_id) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10)"""
+    return db.insert(query, (*owned, clock.utc(started), clock.offset(started), last, source, external_id))
 
 
 def find_imported(db: Database, owner: str, source: str, external_id: str) -> int | None:
@@ -119,11 +117,9 @@ def reopen(db: Database, id: int, owner: str, now: datetime, terminal: str | Non
     with db.write():
         if is_open_elsewhere(db, id):
             raise UsageError(f"{session.handle} is open in another terminal; close it there, or start a new session")
-        db.execute(
-            """update session set holder = ?, opened_at = ?, closed_at = null, kind = 'chat',
-                  terminal = coalesce(?, terminal) where id = ?""",
-            (holder.this_process(), clock.utc(now), terminal, id),
-        )
+        query = """update session set holder = ?, opened_at = ?, closed_at = null, kind = 'chat',
+                      terminal = coalesce(?, terminal) where id = ?"""
+        db.execute(query, (holder.this_process(), clock.utc(now), terminal, id))
     return get(db, id, owner)
 
 
@@ -252,14 +248,12 @@ def name(db: Database, session: Session) -> str:
 
 
 def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> list[dict[str, Any]]:
-    rows = db.rows(
-        f"""select {_COLUMNS},
-                   (select count(*) from said where session_id = s.id and role = 'user') turns,
-                   (select model from said where session_id = s.id and model <> '' order by id desc limit 1) model
-            from session s where owner = ? and (hidden_at is not null) = ?
-              and exists (select 1 from said where session_id = s.id) {_LATEST} ?""",
-        (owner, hidden, limit),
-    )
+    query = f"""select {_COLUMNS},
+                       (select count(*) from said where session_id = s.id and role = 'user') turns,
+                       (select model from said where session_id = s.id and model <> '' order by id desc limit 1) model
+                from session s where owner = ? and (hidden_at is not null) = ?
+                  and exists (select 1 from said where session_id = s.id) {_LATEST} ?"""
+    rows = db.rows(query, (owner, hidden, limit))
     found = []
     for *columns, turns, model in rows:
         session = Session(*columns)
@@ -309,12 +303,10 @@ def goes_on(db: Database, since: datetime) -> bool:
 
 def awaits_model(db: Database, now: datetime) -> bool:
     """Whether another running process waits for a reply of the model, or is getting one."""
-    rows = db.rows(
-        """select s.holder, m.role, m.finish, m.at from session s
-             join message m on m.id = (select max(id) from message where session_id = s.id)
-           where s.closed_at is null and s.holder is not null and s.holder <> ?""",
-        (holder.this_process(),),
-    )
+    query = """select s.holder, m.role, m.finish, m.at from session s
+                 join message m on m.id = (select max(id) from message where session_id = s.id)
+               where s.closed_at is null and s.holder is not null and s.holder <> ?"""
+    rows = db.rows(query, (holder.this_process(),))
     patience = clock.utc(now - _PATIENCE)
     waiting = [
         held_by for held_by, role, finish, at in rows if (finish is None if role == "assistant" else at >= patience)

@@ -295,14 +295,12 @@ def _redate(memory: MemoryContext, fact: Fact, dates: Mapping[str, str | None]) 
 
 def replaced(db: Database, fact: Fact, *, by: bool = False) -> list[Fact]:
     """The facts that ended when this one was accepted; `by`: those that ended this one when they were accepted."""
-    rows = db.rows(
-        """select distinct o.fact_id from fact_version v
-           join fact_version o on o.batch = v.batch and o.fact_id <> v.fact_id and o.undone = 0
-           where v.fact_id = ?1 and v.undone = 0 and (v.change = 'replaced') = ?2 and (o.change = 'replaced') <> ?2
-             and v.change in ('added', 'accepted', 'edited', 'restored', 'replaced')
-             and o.change in ('added', 'accepted', 'edited', 'restored', 'replaced') order by 1""",
-        (fact.id, by),
-    )
+    query = """select distinct o.fact_id from fact_version v
+               join fact_version o on o.batch = v.batch and o.fact_id <> v.fact_id and o.undone = 0
+               where v.fact_id = ?1 and v.undone = 0 and (v.change = 'replaced') = ?2 and (o.change = 'replaced') <> ?2
+                 and v.change in ('added', 'accepted', 'edited', 'restored', 'replaced')
+                 and o.change in ('added', 'accepted', 'edited', 'restored', 'replaced') order by 1"""
+    rows = db.rows(query, (fact.id, by))
     return facts.many(db, [id for (id,) in rows], fact.owner)
 
 

@@ -196,12 +196,10 @@ def undo(memory: MemoryContext, fact: Fact | None = None) -> list[Fact]:
 
 def last_batch(db: Database, owner: str, fact: Fact | None = None) -> str:
     """The batch of the person's last change, of this fact or of any. Raises UsageError when there is none."""
-    batch = db.value(
-        """select v.batch from fact_version v join fact f on f.id = v.fact_id
-           where f.owner = ?1 and (?2 is null or f.id = ?2) and v.undone = 0 and v.actor = 'person'
-           order by v.id desc limit 1""",
-        (owner, fact.id if fact else None),
-    )
+    query = """select v.batch from fact_version v join fact f on f.id = v.fact_id
+               where f.owner = ?1 and (?2 is null or f.id = ?2) and v.undone = 0 and v.actor = 'person'
+               order by v.id desc limit 1"""
+    batch = db.value(query, (owner, fact.id if fact else None))
     if batch is None:
         raise UsageError(f"there is no change{f' of {fact.handle}' if fact else ''} to take back")
     return str(batch)

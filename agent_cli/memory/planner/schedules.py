@@ -242,11 +242,9 @@ def unclaim(db: Database, run: Schedule, time: clock.Clock) -> None:
 
 def _release(db: Database, run: Schedule, columns: dict[str, Any]) -> int:
     assignments = "".join(f", {name} = :{name}" for name in columns)
-    return db.execute(
-        f"""update schedule set running_since = null, holder = null{assignments}
-            where id = :run and holder = :holder and running_since = :since""",
-        {**columns, "run": run.id, "holder": run.holder, "since": run.running_since},
-    )
+    query = f"""update schedule set running_since = null, holder = null{assignments}
+                where id = :run and holder = :holder and running_since = :since"""
+    return db.execute(query, {**columns, "run": run.id, "holder": run.holder, "since": run.running_since})
 
 
 def is_held(db: Database, run: Schedule) -> bool:

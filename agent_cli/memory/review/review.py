@@ -165,14 +165,12 @@ def accept_all(memory: MemoryContext, proposals: Sequence[Proposal]) -> ReviewDe
 
 def last_batch(memory: MemoryContext) -> str:
     """The batch of the last decision if it included a skill and the person has changed no fact since; else empty."""
-    batch = memory.db.value(
-        """select v.batch from skill_version v join skill s on s.id = v.skill_id
-           where s.owner = ?1 and v.undone = 0 and v.change in ('accepted', 'rejected')
-             and v.at >= (select coalesce(max(v.at), '') from fact_version v join fact f on f.id = v.fact_id
-                          where f.owner = ?1 and v.undone = 0 and v.actor = 'person')
-           order by v.id desc limit 1""",
-        (memory.scope.owner,),
-    )
+    query = """select v.batch from skill_version v join skill s on s.id = v.skill_id
+               where s.owner = ?1 and v.undone = 0 and v.change in ('accepted', 'rejected')
+                 and v.at >= (select coalesce(max(v.at), '') from fact_version v join fact f on f.id = v.fact_id
+                              where f.owner = ?1 and v.undone = 0 and v.actor = 'person')
+               order by v.id desc limit 1"""
+    batch = memory.db.value(query, (memory.scope.owner,))
     return batch or ""
 
 
@@ -409,13 +407,11 @@ def _changes_since(db: Database, kind: str, owner: str, since: str) -> Iterator[
     """(sign, handle and words) of each row that differs from what it was at that time, as its history has it."""
     words, *_ = compared = _COMPARED[kind]
     read = ("id", "state", "hidden_at", *compared)
-    rows = db.rows(
-        f"""select v.was, {", ".join(f"t.{column}" for column in read)}
-            from (select {kind}_id changed, min(id) first from {kind}_version where at >= ?2 group by 1) c
-            join {kind} t on t.id = c.changed join {kind}_version v on v.id = c.first
-            where t.owner = ?1 order by t.id""",
-        (owner, since),
-    )
+    query = f"""select v.was, {", ".join(f"t.{column}" for column in read)}
+                from (select {kind}_id changed, min(id) first from {kind}_version where at >= ?2 group by 1) c
+                join {kind} t on t.id = c.changed join {kind}_version v on v.id = c.first
+                where t.owner = ?1 order by t.id"""
+    rows = db.rows(query, (owner, since))
     for former, *values in rows:
         was, now = json.loads(former or "{}"), dict(zip(read, values, strict=True))
         before, after = ("" if row.get("hidden_at") else row.get("state", "") for row in (was, now))

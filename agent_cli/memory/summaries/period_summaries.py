@@ -59,13 +59,11 @@ def collect_items(db: Database, owner: str, period: Period, characters: int) -> 
     if period.unit != "day":
         found = filter(None, (summaries.of_period(db, owner, each.key) for each in periods.parts(period)))
         return [Item(Source("summary", y.id), y.period, y.text, y.details, y.at, y.started_at) for y in found]
-    rows = db.rows(
-        f"""select m.session_id, s.kind, min(m.id), max(m.at), count(*), min(m.at), m.utc_offset
-            from message m cross join session s on s.id = m.session_id
-            where m.uid >= ? and m.uid < ? and s.owner = ? and s.hidden_at is null and {_SAYS} and {_ON} = ?
-            group by m.session_id order by min(m.at), m.session_id""",
-        (*_between(period.first, period.end), owner, period.key),
-    )
+    query = f"""select m.session_id, s.kind, min(m.id), max(m.at), count(*), min(m.at), m.utc_offset
+                from message m cross join session s on s.id = m.session_id
+                where m.uid >= ? and m.uid < ? and s.owner = ? and s.hidden_at is null and {_SAYS} and {_ON} = ?
+                group by m.session_id order by min(m.at), m.session_id"""
+    rows = db.rows(query, (*_between(period.first, period.end), owner, period.key))
     items = {row: _session(db, period.first, row, characters) for row in rows}
     chats, one_shots = ([item for row, item in items.items() if (row[1] == "chat") == chat] for chat in (True, False))
     return [*chats, *_without_messages(db, owner, period.first), *one_shots, *_facts(db, owner, period.first)]
@@ -73,11 +71,9 @@ def collect_items(db: Database, owner: str, period: Period, characters: int) -> 
 
 def active_days(db: Database, owner: str, first: date, end: date) -> list[date]:
     """The days from `first` up to `end` (exclusive) with messages that are not hidden."""
-    rows = db.rows(
-        f"""select distinct {_ON} from message m cross join session s on s.id = m.session_id
-            where m.uid >= ? and m.uid < ? and s.owner = ? and s.hidden_at is null and {_SAYS} order by 1""",
-        (*_between(first, end), owner),
-    )
+    query = f"""select distinct {_ON} from message m cross join session s on s.id = m.session_id
+                where m.uid >= ? and m.uid < ? and s.owner = ? and s.hidden_at is null and {_SAYS} order by 1"""
+    rows = db.rows(query, (*_between(first, end), owner))
     return [day for (day_text,) in rows if first <= (day := date.fromisoformat(day_text)) < end]
 
 
@@ -129,15 +125,13 @@ def _without_messages(db: Database, owner: str, day: date) -> list[Item]:
 
 def _facts(db: Database, owner: str, day: date) -> list[Item]:
     """The facts learned that day that were true afterwards and have not been replaced."""
-    rows = db.rows(
-        """select id, statement, coalesce(decided_at, learned_at),
-                  (select max(at) from fact_version where fact_id = f.id)
-           from fact f where owner = ? and state = 'accepted' and hidden_at is null
-             and coalesce(valid_to > coalesce(decided_at, learned_at), true)
-             and session_id is null and operation <> 'delete'
-             and date(coalesce(decided_at, learned_at), utc_offset || ' minutes') = ? order by id desc limit ?""",
-        (owner, day.isoformat(), _FACTS),
-    )
+    query = """select id, statement, coalesce(decided_at, learned_at),
+                      (select max(at) from fact_version where fact_id = f.id)
+               from fact f where owner = ? and state = 'accepted' and hidden_at is null
+                 and coalesce(valid_to > coalesce(decided_at, learned_at), true)
+                 and session_id is null and operation <> 'delete'
+                 and date(coalesce(decided_at, learned_at), utc_offset || ' minutes') = ? order by id desc limit ?"""
+    rows = db.rows(query, (owner, day.isoformat(), _FACTS))
     title, found = "learned about the person", reversed(rows)
     return [Item(Source("fact", id), title, words, "", max(at, last or at), at) for id, words, at, last in found]
 

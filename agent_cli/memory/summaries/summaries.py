@@ -265,22 +265,18 @@ def is_current(db: Database, session: int) -> bool:
 
 def recent(db: Database, owner: str, place: str | None, limit: int, besides: Sequence[int] = ()) -> list[Summary]:
     """The newest summaries of conversations in this place, or in all folders, the most recent last."""
-    rows = db.rows(
-        f"""{_SELECT} where y.owner = :owner and {sessions.CARRIED} and y.hidden_at is null
-               and s.id not in (select value from json_each(:besides)) order by s.last_at desc limit :limit""",
-        {"owner": owner, "place": place, "besides": list(besides), "limit": limit},
-    )
+    query = f"""{_SELECT} where y.owner = :owner and {sessions.CARRIED} and y.hidden_at is null
+                   and s.id not in (select value from json_each(:besides)) order by s.last_at desc limit :limit"""
+    rows = db.rows(query, {"owner": owner, "place": place, "besides": list(besides), "limit": limit})
     return [Summary(*row) for row in reversed(rows)]
 
 
 def newest(db: Database, owner: str, limit: int, unit: str | None = None) -> list[Summary]:
     """The newest summaries, of all units or one, without hidden ones."""
-    rows = db.rows(
-        f"""{_SELECT} where y.owner = :owner and y.hidden_at is null and s.hidden_at is null
-              and (:grain is null or y.grain = :grain)
-            order by coalesce(y.last_at, y.at) desc, y.id desc limit :limit""",
-        {"owner": owner, "grain": unit, "limit": limit},
-    )
+    query = f"""{_SELECT} where y.owner = :owner and y.hidden_at is null and s.hidden_at is null
+                  and (:grain is null or y.grain = :grain)
+                order by coalesce(y.last_at, y.at) desc, y.id desc limit :limit"""
+    rows = db.rows(query, {"owner": owner, "grain": unit, "limit": limit})
     return [Summary(*row) for row in rows]
 
 
@@ -294,11 +290,9 @@ def sources(db: Database, id: int) -> dict[int, list[Source]]:
 
 
 def made_from(db: Database, sources: Iterable[Source]) -> list[int]:
-    rows = db.rows(
-        """select distinct y.summary_id from json_each(?) c cross join summary_source y
-             on y.kind = c.value ->> 0 and y.row = c.value ->> 1 order by 1""",
-        ([(each.kind, each.row) for each in sources],),
-    )
+    query = """select distinct y.summary_id from json_each(?) c cross join summary_source y
+                 on y.kind = c.value ->> 0 and y.row = c.value ->> 1 order by 1"""
+    rows = db.rows(query, ([(each.kind, each.row) for each in sources],))
     return [id for (id,) in rows]
 
 
