@@ -40,7 +40,7 @@ _REASONS = {
     "the commands of README": "test_docs.py::*",
     "what a command imports": "test_imports.py::*",
     "what a recalled text may do": "test_injection.py::*",
-    "how the tests start the program": "test_warm.py::*",
+    "how the tests start the program": "test_helpers.py::*",
     "which session goes on": "e2e/test_ask.py::test_a_*session_* e2e/test_ask.py::test_the_latest_session_* "
     "e2e/test_continue.py::*",
     "the options of `ask`": "e2e/test_ask_forms.py::*",
@@ -54,7 +54,6 @@ _REASONS = {
     "which process runs a job": "e2e/test_first_word.py::test_running_jobs_*",
     "the priority of a process": "e2e/test_first_word.py::test_what_is_left_*",
     "what is forgotten with a message": "e2e/test_forget_related.py::*",
-    "drawing of what a tool gave": "e2e/test_hostile_tools.py::*",
     "what is not kept": "e2e/test_incognito.py::* e2e/test_undo.py::test_incognito_*",
     "what is read of the input": "e2e/test_input.py::*",
     "what is kept without a model": (

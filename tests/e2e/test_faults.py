@@ -1,7 +1,11 @@
-"""Faults of the disk, through the real process: the short part of `python -m benchmarks faults`."""
+"""The short parts of the benchmarks faults and attacks, through the real process."""
+
+import sys
 
 import pytest
 
+from benchmarks.attacks import keyboards, processes
+from benchmarks.attacks.house import House
 from benchmarks.faults import injection, shim
 from benchmarks.faults.injection import Bench, Outcome
 from tests.conftest import Ran
@@ -48,3 +52,18 @@ def test_a_disk_that_fails_or_loses_power_takes_nothing_that_was_acknowledged(be
     for how, at in (("broken", len(calls)), ("ENOSPC", len(calls) // 2), ("power", len(calls) + 1)):
         found.add(injection.inject_one(bench, command, how, at, clean, after))
     assert (found.faults, found.lost, found.tracebacks, found.broken) == (3, [], [], [])
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory):
+    made = House(tmp_path_factory.mktemp("attacks"))
+    del made.program.env["PYTHONPATH"]  # with which each process would start from nothing, as in the benchmark
+    return made
+
+
+@pytest.mark.parametrize("family", [keyboards, processes], ids=["keys", "processes"])
+def test_no_attack_is_accepted_and_the_control_is(house, family):
+    if family is processes and sys.platform != "linux":
+        pytest.skip("setsid is a program of Linux")
+    assert family.control(house).decided
+    assert [each for each in family.attacks(house, short=True) if each.decided or each.failed] == []

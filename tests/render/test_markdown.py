@@ -1,4 +1,4 @@
-"""An answer while it arrives at a terminal."""
+"""An answer while it arrives at a terminal, and the code in it."""
 
 import io
 import re
@@ -10,8 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from agent_cli.render import markdown
 from agent_cli.render.layout import cell_width
-from agent_cli.render.markdown import MarkdownWriter
+from agent_cli.render.markdown import CodeBlock, MarkdownWriter
 from agent_cli.render.reply_lines import PlainWriter, SentenceWriter
 from agent_cli.render.styles import Display
 from tests import torture
@@ -190,3 +191,23 @@ def test_aloud_whole_sentences_are_given_at_once():
 def test_no_line_is_lost_or_doubled_when_the_window_is_resized_six_times(tmp_path):
     seen = torture.numbers(torture.in_tmux(tmp_path, "ours", 1.2, 40_000))
     assert seen == torture.numbers(torture.text() + torture.huge(40_000))
+
+
+BLOCKS = {
+    "no code": [],
+    "a `word` and ```inline``` alone": [],
+    "```sh\nls -l\n```": [CodeBlock("sh", "ls -l\n", True)],
+    "~~~ python title\n\tx = '```'\n\n~~~\nand": [CodeBlock("python", "\tx = '```'\n\n", True)],
+    "````md\n```sh\nls\n```\n````": [CodeBlock("md", "```sh\nls\n```\n", True)],
+    "1. do\n   ```sh\n   for f in *; do\n     echo $f\n done\n   ```\n": [
+        CodeBlock("sh", "for f in *; do\n  echo $f\ndone\n", True)
+    ],
+    "```\na\n```\n\n```\nb\n```  \n": [CodeBlock("", "a\n", True), CodeBlock("", "b\n", True)],
+    "```sh\nrm -r a\n\n": [CodeBlock("sh", "rm -r a\n", False)],
+    "```\n```": [CodeBlock("", "", True)],
+}
+
+
+@for_each("answer", BLOCKS)
+def test_the_code_of_an_answer_is_found_without_its_fences(answer):
+    assert markdown.code_blocks(answer) == BLOCKS[answer]

@@ -1,7 +1,8 @@
-"""The line at the start that says what the model will be shown."""
+"""The lines at the start, and what comes to wait later."""
 
 from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,6 +15,10 @@ from agent_cli.render.styles import Display
 from agent_cli.repl import greeting
 from agent_cli.repl.commands import commands
 from agent_cli.repl.conversation import Conversation
+from agent_cli.repl.greeting import Notices
+from agent_cli.store import jobs
+from tests import facts
+from tests.conftest import NOON, empty, memory_of
 from tests.recalling import reply, say
 from tests.tables import listed
 from tests.turns import close_with
@@ -145,3 +150,24 @@ def test_the_parts_never_exceed_the_window_whatever_a_token_of_the_model_is(app,
     *parts, _ = commands.find("/context")[0].run(conversation, "").draw(Display()).splitlines()
     sizes = [int(line[14:22].replace(",", "")) for line in parts]
     assert (sum(sizes), min(sizes) >= 0) == (7168, True)
+
+
+def test_what_comes_to_wait_is_told_once_and_what_waited_before_is_not(tmp_path):
+    here = empty(tmp_path / "memory.db")
+    other = here.another_connection()
+    facts.propose(here, "I live in Graz")
+    notices = Notices(SimpleNamespace(db=here, memory=memory_of(here)))
+    assert notices.news() == []
+
+    facts.propose(other, "My cat is Mia")
+    assert notices.news() == ["2 facts to review: /review"]
+    assert notices.news() == []
+
+    jobs.add(other, "learn", "s1", NOON)
+    job = jobs.claim(other, NOON)
+    with other.write():
+        jobs.park(other, job, "it cannot be read", "m1")
+    assert notices.news() == ["some background work failed: /doctor says more"]
+    assert notices.news() == []
+    for db in (here, other):
+        db.close()

@@ -1,4 +1,8 @@
-"""The keys of the prompt, one by one, without a terminal."""
+"""The keys of the prompt without a terminal: one by one, in large pastes, and while an answer comes."""
+
+import asyncio
+import threading
+import time
 
 import pytest
 from prompt_toolkit import PromptSession
@@ -7,13 +11,14 @@ from prompt_toolkit.completion import WordCompleter
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import create_pipe_input
-from prompt_toolkit.input.typeahead import store_typeahead
+from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import DummyOutput
 
 from agent_cli.messages import Part
 from agent_cli.repl.keyboard import keys
-from agent_cli.repl.keyboard.keys import KeyAhead, Pastes
+from agent_cli.repl.keyboard.key_reader import TurnKeyboard
+from agent_cli.repl.keyboard.keys import KeyAhead, Pastes, bursts
 
 
 class Whole(InMemoryHistory):
@@ -221,3 +226,124 @@ def test_of_two_lines_typed_ahead_the_one_that_came_at_once_is_pasted(typist):
 def test_a_few_keys_that_arrive_late_together_are_typing_and_eight_are_not():
     assert not any(keys.bursts([0.0, 0.2, *[0.5] * 7, 0.7]))
     assert keys.bursts([0.0, *[0.5] * 8, 0.7]) == [False, *[True] * 8, False]
+
+
+LOG = "\n".join(f"line {number}" for number in range(212))
+STANDS = "[pasted 212 lines #1]"
+
+
+def paste(text):
+    return f"\x1b[200~{text}\x1b[201~"
+
+
+@pytest.fixture
+def collapsing():
+    return Typist(collapse=1000)
+
+
+SMALL = f"it said {STANDS}"
+LARGE = {  # what is typed before Enter, and its typed and pasted parts in turns
+    "it is sent whole": (["see ", paste(LOG), " now"], f"see |{LOG}| now"),
+    "what stands for it and was changed stands for itself": (["see ", paste(LOG), "\x7f"], f"see {STANDS[:-1]}"),
+    "two are told apart": ([paste(LOG), " and ", paste(LOG.upper())], f"|{LOG}| and |{LOG.upper()}"),
+    "the history holds it whole": (["see ", paste(LOG), "\x03", "\x1b[A"], f"see |{LOG}"),
+    "a small one of what stands for it is text": ([paste(LOG), " ", paste(SMALL)], f"|{LOG}| |{SMALL}"),
+    "it is cut and put back": ([paste(LOG), "\x15", "\x19"], f"|{LOG}"),
+}
+
+
+@pytest.mark.parametrize(("typed", "sent"), LARGE.values(), ids=LARGE)
+def test_a_large_paste_is_pasted_wherever_it_goes(collapsing, typed, sent):
+    assert collapsing.parts(*typed, "\r") == parts(sent)
+
+
+def test_a_large_paste_stands_in_short_in_the_line(collapsing):
+    assert collapsing("see ", paste(LOG), " now", "\r") == f"see {STANDS} now"
+    assert collapsing("see ", paste(LOG), "\x03", "\x1b[A", "\r") == f"see {LOG}"
+
+
+@pytest.mark.parametrize(
+    ("pasted", "shown"),
+    [
+        ("x" * 999, "x" * 999),
+        ("x" * 1000, "[pasted 1,000 characters #1]"),
+        ("\n" * 13, "\n" * 13),
+        ("\n" * 14, "[pasted 14 lines #1]"),
+    ],
+    ids=["999 characters", "1,000 characters", "14 lines", "15 lines"],
+)
+def test_large_is_from_a_thousand_characters_or_fifteen_lines(collapsing, pasted, shown):
+    assert collapsing("-", paste(pasted), "\r") == f"-{shown}"
+
+
+def test_no_paste_is_too_large_when_the_setting_says_so():
+    assert Typist(collapse=0)(paste(LOG), "\r") == LOG
+
+
+def test_the_editor_is_given_a_large_paste_whole_and_it_comes_back_in_short(collapsing):
+    collapsing.edit = lambda text: text.replace("see", "please see") + "\n"
+    assert collapsing("see ", paste(LOG), "\x18\x05", "!", "\r") == f"please see {STANDS}!"
+    assert collapsing.edited == [f"see {LOG}"]
+    assert collapsing.pastes.parts(f"please see {STANDS}!") == parts(f"please see |{LOG}|!")
+
+
+def test_a_large_paste_that_was_changed_in_the_editor_makes_all_of_it_pasted(collapsing):
+    collapsing.edit = lambda text: text.replace("line 7\n", "")
+    left = LOG.replace("line 7\n", "")
+    assert collapsing.parts("see ", paste(LOG), "\x07", "\r") == [Part(f"see {left}", "pasted")]
+
+
+def test_what_was_pasted_is_let_go_when_it_is_forgotten_but_for_the_present_line(collapsing):
+    pastes = collapsing.pastes
+    old, present = pastes.add(LOG), pastes.add(LOG.upper())
+    pastes.forget_others(f"see {present}")
+    assert pastes.expanded(f"{old} {present}") == f"{old} {LOG.upper()}"
+    pastes.forget_others()
+    assert pastes.expanded(present) == present
+
+
+def test_a_message_said_before_is_pasted_where_it_was(collapsing):
+    collapsing.last = [Part("read ", "typed"), Part("this text", "pasted")]
+    assert collapsing.parts("\x1b\x1b", "!", "\r") == parts("read |this text|!")
+
+
+def test_nothing_is_pasted_by_default():
+    assert Pastes().parts("hello") == [Part("hello", "typed")]
+
+
+TYPED = "I play the cello"
+
+
+def typed_during(pieces, pause):
+    """The keys for the next prompt, when these pieces arrive while the event loop is busy, as with a long table.
+
+    Each is typed so many seconds after the one before has been read, however slow the machine is.
+    """
+    come = threading.Semaphore(0)
+
+    async def answer(pipe):
+        with TurnKeyboard(pipe, lambda: None, lambda _: come.release()):
+            for piece in pieces:
+                pipe.send_text(piece)
+                for _ in piece:
+                    assert come.acquire(timeout=30)
+                time.sleep(pause)
+        return get_typeahead(pipe)
+
+    with create_pipe_input() as pipe:
+        return asyncio.run(answer(pipe))
+
+
+def test_typing_is_typing_also_while_the_program_is_busy_drawing():
+    keys = typed_during(TYPED, 0.04)
+    assert "".join(key.data for key in keys) == TYPED
+    assert not any(bursts([key.at for key in keys]))
+    assert len(keys) == len(TYPED), "no mark"
+
+
+@pytest.mark.parametrize("pieces", [[TYPED], [TYPED[:8], TYPED[8:]]], ids=["at once", "in pieces"])
+def test_a_paste_that_arrives_meanwhile_is_none(pieces):
+    keys = typed_during(pieces, 0.01)
+    assert "".join(key.data for key in keys) == TYPED
+    assert all(bursts([key.at for key in keys]))
+    assert len(keys) == len(TYPED) + 1, "the line is marked"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -11,12 +12,50 @@ from pathlib import Path
 
 import pytest
 
-from agent_cli.errors import Cancelled, ContextExceeded
+from agent_cli.errors import Cancelled, ContextExceeded, ModelFailed, ModelMissing
 from agent_cli.llm import local
+from agent_cli.llm.chat import ChatSettings
+from agent_cli.llm.local import LocalEngine
 from agent_cli.llm.model import Cancel, Text
 from agent_cli.llm.openai import OpenAIEngine
 from agent_cli.messages import Message, ToolCall
-from tests.llm.local.conftest import address
+
+
+@pytest.fixture(scope="session")
+def engine(runtime):
+    if not local.is_small_ready():
+        pytest.skip("the small model is not installed")
+    return LocalEngine(runtime, settings=ChatSettings(4096, {"temperature": 0, "seed": 1}))
+
+
+@pytest.fixture
+def small(engine):
+    return engine.chat(local.SMALL)
+
+
+@pytest.fixture
+def killed(engine):
+    """Kill the process, as the system does when memory is short."""
+
+    def kill():
+        launch = engine.launch(local.SMALL)
+        assert local.running(launch)
+        os.kill(json.loads(launch.file("json").read_text())["pid"], signal.SIGKILL)
+        while local.is_alive(launch):
+            time.sleep(0.01)
+
+    return kill
+
+
+@pytest.fixture
+def brief(engine):
+    """An engine whose processes end soon."""
+    return replace(engine, idle=0.5, settings=replace(engine.settings, num_ctx=512))
+
+
+def address(engine):
+    return local.join(engine.launch(local.SMALL), Cancel())
+
 
 HELLO = [Message("user", "Say hello.")]
 NOW = {"name": "now", "description": "The time.", "parameters": {"type": "object", "properties": {}}}
@@ -119,3 +158,37 @@ def test_it_asks_for_its_key_and_the_record_is_for_its_owner_alone(engine):
     with pytest.raises(Exception, match="wants a key"):
         OpenAIEngine(found.url).listing()
     assert (launch.file("json").stat().st_mode & 0o777, launch.folder.stat().st_mode & 0o777) == (0o600, 0o700)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("qwen3:8b", "is not a GGUF file"), ("/nowhere/x.gguf", "there is no file /nowhere/x.gguf")]
+)
+def test_a_model_that_is_no_file_is_named(tmp_path, name, words):
+    with pytest.raises(ModelMissing, match=words):
+        list(LocalEngine(tmp_path).chat(name).reply(HELLO))
+
+
+@pytest.mark.skipif(not local.is_installed(), reason="llama.cpp is not installed")
+def test_a_file_that_is_not_weights_is_refused_with_the_reason(tmp_path):
+    file = tmp_path / "a b.gguf"
+    file.write_bytes(b"nonsense")
+    engine = LocalEngine(tmp_path / "run", named=(str(file),))
+    with pytest.raises(ModelFailed, match=r"cannot be run: .*see .*\.log"):
+        list(engine.chat(str(file)).reply(HELLO))
+    assert engine.find(str(file)).size == 8
+
+
+def test_a_record_without_a_process_is_not_believed(tmp_path):
+    file = tmp_path / "x.gguf"
+    file.write_bytes(b"x")
+    launch = LocalEngine(tmp_path).launch(str(file))
+    launch.file("json").write_text('{"url": "http://127.0.0.1:9", "key": "old", "pid": 1}')
+    launch.file("lock").touch()
+    assert local.running(launch) is None
+
+
+def test_a_file_that_is_made_to_embed_is_known_by_its_metadata(tmp_path):
+    file = tmp_path / "x.gguf"
+    for metadata, embeds in ((b"GGUF bert.pooling_type", True), (b"GGUF llama.context_length", False)):
+        file.write_bytes(metadata)
+        assert local.is_made_to_embed(file) is embeds
