@@ -82,6 +82,7 @@ class Context:
     room: int  # tokens that the prompt may have
 
 
+Recall = Callable[[ToolContext, int, str], None]  # recalls memories for a message (number, text)
 WaitUntilRead = Callable[[str, Context, Cancel], None]
 """Called before each request, with the model's name: waits for what is being read ahead (see app.background)."""
 
@@ -100,7 +101,7 @@ class Agent:
     window: Window = Window()
     think: bool | str | None = None
     instructions: str = SYSTEM
-    recall: Callable[[ToolContext, int, str], None] | None = None  # recalls memories for a message (number, text)
+    recall: Recall | None = None
     parent: ParentConversation | None = None  # of a side question
     wait_until_read: WaitUntilRead | None = None
 
@@ -109,7 +110,7 @@ class Agent:
 
 
 def offered_tools(agent: Agent, context: ToolContext) -> list[dict[str, Any]]:
-    """The schemas that the model sees. They change with the settings and the model alone."""
+    """The schemas that the model sees."""
     if is_small(agent.model.name):
         return []
     offered = agent.offered(context)
@@ -123,12 +124,9 @@ def prompt_room(num_ctx: int) -> int:
 
 
 def build(agent: Agent, context: ToolContext, extra: Message | None = None, *, folds: bool = True) -> Context:
-    """The next request of a session, with a last message that is never logged; folds old messages when that is due.
-
+    """The next request of a session, with a last message that is never logged; `folds` old messages when that is due.
     Over budget, recalled text is left out first, then the opening, then the older half of the window; never the last
-    question. Raises ContextExceeded when that alone is too long. Without `folds` all messages are shown that were not
-    folded before.
-    """
+    question. Raises ContextExceeded when that alone is too long."""
     db, now, parent, schemas = context.db, context.time(), agent.parent, offered_tools(agent, context)
     factor = token_factor(db, agent.model.name)
     room = int(prompt_room(agent.num_ctx) / factor)
@@ -200,9 +198,8 @@ def learn_factor(db: Database, model: str, estimated: int, counted: int) -> None
 
 
 def _plain(messages: Sequence[Message], model: str, room: int) -> Context:
-    """The request for a model that carries no tools and no fences: what is known stands as sentences of the person's.
-    The date and earlier sessions are left out: small models answer with them, whatever is asked, and they repeat longer
-    instructions instead of following them."""
+    """The request for a small model, without tools and fences: what is known stands as sentences of the person's. The
+    date, earlier sessions and longer instructions are left out: it answers with them, whatever is asked."""
     language = "short English sentence" if "smollm" in model.lower() else "short sentence, in the person's language"
     instructions, plain = f"Answer the question in one {language}.", list[Message]()
     for each in messages:

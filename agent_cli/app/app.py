@@ -75,16 +75,10 @@ class App:
 
     @property
     def memory(self) -> MemoryContext:
-        return MemoryContext(self.db, self.scope, self.time, self.single_valued)
-
-    @property
-    def single_valued(self) -> frozenset[str]:
-        """The predicates that have one value at a time."""
-        return triples.single_valued(self.config.predicates)
+        return MemoryContext(self.db, self.scope, self.time, triples.single_valued(self.config.predicates))
 
     @property
     def may_learn(self) -> bool:
-        """Whether a job may read conversations for facts and skills."""
         return self.learns and self.keeps and self.config.learn == "ask"
 
     @property
@@ -110,9 +104,8 @@ class App:
     def refuse_incognito(self) -> None:
         """Raises UsageError in an incognito run, which cannot change the database file."""
         if not self.keeps:
-            raise UsageError(
-                "this works on your file, which an incognito conversation leaves alone: do it in another one"
-            )
+            why = "this works on your file, which an incognito conversation leaves alone"
+            raise UsageError(f"{why}: do it in another one")
 
     def incognito(self, *, reads: bool = False) -> "App":
         """A copy with its log in memory only. `reads`: whether memory is read, from the read-only file."""
@@ -184,20 +177,12 @@ def open_app(
         folder = Path(without_surrogates(str(Path.cwd())))
     except FileNotFoundError:  # it has been deleted
         folder = Path.home()
+    embedders = EmbedderSelection(engine_of(loaded.config), loaded.config.embed_model)
+    scope = Scope(PERSON, place_of(folder))
     app = App(
-        loaded,
-        db,
-        clock.now,
-        Scope(PERSON, place_of(folder)),
-        notice,
-        EmbedderSelection(engine_of(loaded.config), loaded.config.embed_model),
-        child,
-        reads=reads,
-        learns=not incognito,
-        keeps=not incognito,
-        terminal=holder.terminal(),
-        path=path,
+        loaded, db, clock.now, scope, notice, embedders, child, reads=reads, path=path, terminal=holder.terminal()
     )
+    app.learns = app.keeps = not incognito
     with suppress(StoreError):  # a read-only file: the error is raised where something is written
         app.finished_erasure = finish_erasure(app, db)
         if keyed_hash.renew_missing(db) and tombstones.any_exist(db):  # after the file was moved to another machine

@@ -15,7 +15,7 @@ from agent_cli.errors import ModelMissing, ModelUnavailable, StoreError
 from agent_cli.llm import offline
 from agent_cli.llm.engine import AUTO, Engine, Tag, cloud, embeds, find, is_small
 from agent_cli.llm.model import ChatModel, Chunk, Notice
-from agent_cli.llm.offline import OfflineModel, SearchMemories
+from agent_cli.llm.offline import ModelRole, OfflineModel, SearchMemories
 from agent_cli.llm.ollama import SUGGESTED
 from agent_cli.memory.conversations import capture
 from agent_cli.memory.language import statements
@@ -30,12 +30,11 @@ _FROM_MEMORY = "answering from memory only"
 _SCRIPT = "scripted:"
 
 
-# Models that can chat and use tools: what is fetched, and the memory that they take with a context of 8192 tokens.
 SUGGESTIONS = {
     SUGGESTED: ("2.5 GB", "about 4 GB"),
     "qwen3:1.7b": ("1.4 GB", "about 3 GB"),
     "qwen3:8b": ("5.2 GB", "about 7 GB"),
-}
+}  # can chat and use tools: what is fetched, and the memory that they take with a context of 8192 tokens
 
 
 def chat(app: App, db: Database) -> tuple[ChatModel, str]:
@@ -82,7 +81,7 @@ def switch(app: App, name: str) -> tuple[ChatModel, str]:
 
 
 def use_local(app: App, name: str) -> None:
-    """Answer with a model of this machine for this run; the default of later runs stays."""
+    """Answer with a model of this machine in this run."""
     with app.lock:
         app.override(_CHOSEN, engine="local", model=name)
 
@@ -112,9 +111,9 @@ def was_small_offered(app: App) -> bool:
         return False
 
 
-def _create(app: App, name: str, role: offline.ModelRole, db: Database) -> tuple[ChatModel, str]:
+def _create(app: App, name: str, role: ModelRole, db: Database) -> tuple[ChatModel, str]:
     default = meta.get(db, _DEFAULT) or ""
-    return chat_model(name, app.engine, search=partial(find_memories, app), default=default, role=role)
+    return chat_model(name, app.engine, partial(find_memories, app), default, role)
 
 
 def check(engine: Engine, name: str) -> str:
@@ -133,12 +132,7 @@ def check(engine: Engine, name: str) -> str:
 
 
 def chat_model(
-    name: str,
-    engine: Engine,
-    *,
-    search: SearchMemories = lambda question, limit: ("", ()),
-    default: str = "",
-    role: offline.ModelRole = "chat",
+    name: str, engine: Engine, search: SearchMemories = lambda *_: ("", ()), default: str = "", role: ModelRole = "chat"
 ) -> tuple[ChatModel, str]:
     """The model named "auto", "offline", "scripted:FILE" or as the engine knows it, and a notice or an empty string.
     Raises ModelMissing and ConfigError. When no server answers, "auto" gives the offline model; a model that was named
@@ -178,7 +172,6 @@ class _Auto:
 
 
 def needs_engine(name: str) -> bool:
-    """Whether a model of this name is run by an engine; the others answer by themselves."""
     return name != "offline" and not name.startswith(_SCRIPT)
 
 
@@ -228,7 +221,6 @@ def find_memories(app: App, question: str, limit: int) -> tuple[str, list[tuple[
         return any(len(words) <= len(fact) + _REQUEST_WORDS and words[-len(fact) :] == fact for fact in facts)
 
     def dated(hit: recall.Hit) -> str:
-        """As in `20 Nov 2026, no longer true since 3 May 2026`."""
         return ", ".join(filter(None, (f"{clock.from_timestamp(hit.at):%d %b %Y}", hit.label.strip("()"))))
 
     shown = [hit for hit in hits if hit.kind != "message" or not only_says_fact(text.words(hit.text))]
@@ -244,8 +236,6 @@ def _requested(db: Database, owner: str, words: str, limit: int) -> tuple[str, l
 
     stated = facts.stated_last(db, owner, words)
     waiting = [each for each in stated if each.state == PENDING]
-    dated = [
-        (each.handle, f"{clock.local(each.learned_at, each.utc_offset):%d %b %Y}", each.statement)
-        for each in (waiting or stated)[:limit]
-    ]
+    shown = [(each, clock.local(each.learned_at, each.utc_offset)) for each in (waiting or stated)[:limit]]
+    dated = [(each.handle, f"{at:%d %b %Y}", each.statement) for each, at in shown]
     return "waiting" if waiting else "kept" if stated else "", dated

@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from agent_cli import CHILD
 from agent_cli.agent import listener, loop, model_context, policy, profile, prompt_recall
@@ -41,14 +41,14 @@ ChooseModel = Callable[[], tuple[ChatModel, str]]
 
 def run(app: App, question: Question, choose: ChooseModel | None = None) -> Generator[Event, None, None]:
     """The events of one turn, with notices about the model and memory. Raises AgentError. The model is chosen once the
-    message is in the log, by `choose` or as in `unattended_model`. Closing the generator ends the turn; the text that
-    has arrived stays."""
+    message is in the log, by `choose` or as where nobody is at a prompt. Closing the generator ends the turn."""
     if app.child:  # nobody typed what a program says that the assistant has started
         parts = [replace(part, origin="tool") if part.origin == "typed" else part for part in question.parts]
         question = replace(question, parts=parts, at_keyboard=False)
 
     def make_agent() -> tuple[Agent, str]:
-        model, notice = choose() if choose else unattended_model(app, question.context.db)
+        model, notice = choose() if choose else models.chat(app, question.context.db)
+        notice = notice if choose or model.name == "offline" else ""
         return agent(app, model, question.approve, question.parent, question.instructions, question.rounds), notice
 
     return listener.listen(make_agent, question)
@@ -66,13 +66,6 @@ def one_shot(app: App, db: Database, kind: str, title: str = "", terminal: str |
         session_closing.end_one_shot(db, session, app.time)
 
 
-def unattended_model(app: App, db: Database) -> tuple[ChatModel, str]:
-    """The model that answers where nobody is at a prompt; its notice is kept only if it is the offline one. Raises
-    AgentError."""
-    model, notice = models.chat(app, db)
-    return model, notice if model.name == "offline" else ""
-
-
 @frozen
 class Outcome:
     """The result of a turn. Without an error the answer is complete, unless the transcript's end says otherwise."""
@@ -84,17 +77,10 @@ class Outcome:
 
 
 def run_once(
-    app: App,
-    parts: Sequence[Part],
-    kind: str,
-    cancel: Cancel | None = None,
-    *,
-    title: str = "",
-    instructions: str = "",
-    rounds: int = ROUNDS,
+    app: App, parts: Sequence[Part], kind: str, cancel: Cancel | None = None, *, title: str = "", **asked: Any
 ) -> Outcome:
-    """Run one turn unattended in a session of its own; calls that need approval are refused and listed. An error is
-    part of the outcome. Raises Cancelled; the text that has arrived stays in the log."""
+    """Run one turn unattended in a session of its own; calls that need approval are refused and listed. `asked`: other
+    fields of the Question. An error is part of the outcome. Raises Cancelled."""
     refused: dict[str, None] = {}
     error: AgentError | None = None
     cancel = Cancel() if cancel is None else cancel
@@ -104,7 +90,7 @@ def run_once(
 
     with one_shot(app, app.db, kind, title) as session:
         context = tool_context(app, app.db, session)
-        question = Question(context, parts, refuse, cancel, instructions=instructions, rounds=rounds)
+        question = Question(context, parts, refuse, cancel, **asked)
         transcript = Transcript(context)
         try:
             for event in run(app, question):
@@ -197,12 +183,7 @@ def recall_preview(app: App, session: int | None, words: str) -> Iterator[int]:
 
 @contextmanager
 def _before_asking(
-    app: App,
-    db: Database,
-    session: int | None,
-    parts: Sequence[Part],
-    kind: str,
-    recall: Callable[[ToolContext, int, str], None] | None,
+    app: App, db: Database, session: int | None, parts: Sequence[Part], kind: str, recall: model_context.Recall | None
 ) -> Iterator[tuple[ToolContext, int]]:
     context = tool_context(app, db, 0)
     words = "".join(part.text for part in parts) if recall else ""
@@ -239,7 +220,7 @@ def tool_context(app: App, db: Database, session: int) -> ToolContext:
         min(settings.recall_tokens, settings.num_ctx // MEMORY_SHARE),
         access=Access(folders, settings.feeds, settings.feeds_private),
         fact_half_life=app.fact_half_life,
-        single_valued=app.single_valued,
+        single_valued=app.memory.single_valued,
     )
 
 
