@@ -2,10 +2,9 @@
 
 It has the five latest conversations of substance, those of the present folder first, the last week, month, quarter and
 year in a line or two each, and the end of the previous session. A period is told by its own summary, unless it takes in
-what was said at other places or is hidden; a week or a month is then told by its parts, down to days. Sentences are
-never cut. It is composed once, when a session begins, and stored as text, so that every request begins with the same
-bytes. A request shows as much of it as fits a share of the model's context: the oldest messages are left out first,
-then the oldest summaries. Each item is one line.
+what was said at other places or is hidden; a week or a month is then told by its parts, down to days. It is composed
+once and stored as text, so that every request begins with the same bytes, and shown as far as it fits a share of the
+model's context: the oldest messages are left out first, then the oldest summaries.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,9 +1,8 @@
 """Chooses the embedder of a database, and fills and queries its vectors with it.
 
-The choice is made once for a database, when an embedder is first needed: the engine's if it has an embedding model and
-answers, else the embedded one, else none. A server that is down later is no reason to switch, because vectors of two
-models cannot be compared: until it is back, search is by words only. A model that has been pulled again is another
-model: the index job notices it by its digest, and search is by words only until the new vectors are made.
+The choice is made once for a database: the engine's if it has an embedding model and answers, else the embedded one,
+else none. Vectors of two models cannot be compared: while the server is down, search is by words only. A model that was
+pulled again is another one: the index job notices it by its digest.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,9 +1,7 @@
-"""The events of a turn, in order; the thread that delivers them to a prompt or a server; and the transcript that is
-read from them: answer, recalled memories, notices, receipts, usage and finish.
+"""The events of a turn, the thread that delivers them to a prompt or a server, and the transcript read from them.
 
-Programs receive the transcript as JSON objects in one of two forms: one for each event, or a single one at the end.
-Scores of recalled memories are given to the person's own programs only: the rarity of a word is computed over the whole
-database, so a score would reveal something about the memories of others.
+Programs receive the transcript as JSON objects: one for each event, or a single one at the end. Scores of recalled
+memories are given to the person's own programs only: they would reveal something about the memories of others.
 """
 
 import threading

@@ -1,10 +1,8 @@
 """What the program itself does with a turn: answers what it is asked to remember or to forget, points out a model's
 empty promise to save something, reports contradictions with known facts, and queues the jobs that learn.
 
-It wraps the events of the loop, at the prompt and in `ask` alike, and uses no model. What is asked is answered before
-the model is asked, and also when none answers; each such sentence gets exactly one line. A statement typed at the
-prompt is kept; any other waits for the person's review. Nothing is forgotten here: the line names the command that
-forgets.
+It uses no model, and answers before one is asked; each sentence gets exactly one line. A statement typed at the prompt
+is kept; any other waits for the person's review. Nothing is forgotten here: the line names the command that forgets.
 """
 
 from collections.abc import Generator
@@ -55,17 +53,14 @@ def listen(make_agent: MakeAgent, question: Question) -> Generator[Event, None, 
                     if not answered and (claim := statements.claim(reply.text)):
                         yield Noticed(_hint(claim, question))
                     if context.keeps and context.reads:
-                        for each in adoption.contradictions(_memory(context), context.session, message, question.parts):
+                        memory = MemoryContext(context.db, context.scope, context.time, context.single_valued)
+                        for each in adoption.contradictions(memory, context.session, message, question.parts):
                             yield Noticed(each.message(at_keyboard=question.at_keyboard))
                     if context.learns and event.model not in ("", "offline"):
                         session, now = ids.handle("session", context.session), context.time()
                         jobs.add(context.db, LEARN, session, now)
                         if sessions.get(context.db, context.session, context.scope.owner).kind == "chat":
                             jobs.add(context.db, REFLECT, session, now, now + REFLECT_DELAY)
-
-
-def _memory(context: ToolContext) -> MemoryContext:
-    return MemoryContext(context.db, context.scope, context.time, context.single_valued)
 
 
 def _hint(claim: str, question: Question) -> str:
@@ -117,7 +112,7 @@ def _answer(question: Question, message: int, request: MemoryRequest) -> str:
 def _keep(question: Question, message: int, request: MemoryRequest) -> str:
     """Keep what was typed at the prompt, and propose all else; a wish may be meant for this conversation alone."""
     context = question.context
-    memory = _memory(context).in_one_batch()
+    memory = MemoryContext(context.db, context.scope, context.time, context.single_valued).in_one_batch()
     typed = request.kind == "statement" and question.at_keyboard and request.trust == "typed"
     place = context.scope.place if request.this_place else ""
 

@@ -1,12 +1,10 @@
 """The agent loop, one turn: the model replies, its tool calls run, and so on until a reply calls no tool.
 
-The REPL, `ask`, the server and the tests all consume this iterator. When it is closed or an error ends it, the text
-that has arrived stays in the log, marked as incomplete.
+When the iterator is closed or an error ends it, the text that has arrived stays in the log, marked as incomplete.
 
-Every word of a reply is on disk before it is shown. Each commit costs a flush of the disk, and at most a twentieth of
-the time goes into writing: after a commit text is buffered for twenty times as long as it took, and never for longer
-than a second. Time in which nothing was written, as while the model reads the question, is made up for: words that come
-together before a pause are shown before it.
+Every word of a reply is on disk before it is shown. At most a twentieth of the time goes into writing: after a commit
+text is buffered for twenty times as long as it took, and never for longer than a second. Time in which nothing was
+written is made up for: words that come together before a pause are shown before it.
 
 A model cites memory by handle, as in [f12], and only what it was shown: invented citations are left out. Text that may
 become a citation is held back until that is decided. A bracket in code, or right after a name or another bracket, is an
@@ -20,17 +18,7 @@ from dataclasses import field, replace
 
 from agent_cli import kinds
 from agent_cli.agent import carry_over, model_context, policy, profile
-from agent_cli.agent.events import (
-    Event,
-    Noticed,
-    QuestionLogged,
-    TextArrived,
-    TextWasThinking,
-    ThinkingArrived,
-    ToolFinished,
-    ToolStarted,
-    TurnEnded,
-)
+from agent_cli.agent.events import Event, Noticed, QuestionLogged, ToolFinished, ToolStarted, TurnEnded
 from agent_cli.agent.model_context import Agent, ParentConversation
 from agent_cli.errors import AgentError, Cancelled, ModelFailed
 from agent_cli.llm import repair
@@ -153,7 +141,7 @@ def _rounds(agent: Agent, context: ToolContext, cancel: Cancel) -> Generator[Eve
         yield from _run_call(agent, context, call, stop, cancel)
     if not reply.text.strip() or reply.calls:
         draft = Draft(context, "")
-        yield from draft.receive(TextArrived(f"I stopped here: {stop}, and no answer came of it."))
+        yield from draft.receive(Text(f"I stopped here: {stop}, and no answer came of it."))
         yield from draft.flush()
         done = replace(done, finish="refused")
         reply = draft.close(done.finish, log.Usage())
@@ -196,12 +184,12 @@ def _reply(
         for chunk in repair.without_repetition(reply):
             match chunk:
                 case Text(text):
-                    yield from draft.receive(TextArrived(citations.feed(without_fences(text))))
+                    yield from draft.receive(Text(citations.feed(without_fences(text))))
                 case Thinking(text):
-                    yield from draft.receive(ThinkingArrived(without_fences(text)))
+                    yield from draft.receive(Thinking(without_fences(text)))
                 case PriorTextWasThinking():
-                    yield from draft.receive(TextArrived(citations.end()))
-                    yield from draft.receive(TextWasThinking())
+                    yield from draft.receive(Text(citations.end()))
+                    yield from draft.receive(PriorTextWasThinking())
                 case Notice(text):
                     yield Noticed(text)
                 case ToolCall():
@@ -211,11 +199,11 @@ def _reply(
                     draft.calls.append(call)
                 case Done():
                     done = chunk
-        yield from draft.receive(TextArrived(citations.end()))
+        yield from draft.receive(Text(citations.end()))
         yield from draft.flush()
     except BaseException as error:
         cut = isinstance(error, (Cancelled, GeneratorExit, KeyboardInterrupt, SystemExit))
-        draft.buffer(TextArrived(citations.end()))
+        draft.buffer(Text(citations.end()))
         draft.calls.clear()  # calls of an incomplete reply are not run
         draft.close("cancelled" if cut else "interrupted", log.Usage())
         if isinstance(error, AgentError):
@@ -242,8 +230,8 @@ def _run_call(agent: Agent, context: ToolContext, call: ToolCall, stop: str, can
         yield Noticed(f"the model wanted to call {call.name}; that needs your yes, so it was refused here")
         result = ToolResult("refused: nobody can be asked here", failed=True, refused=True)
     if isinstance(result, Tool):
-        tool_context = replace(context, access=replace(context.access, is_denied=policy.denied_paths(agent.rules)))
-        result = tools.run(result, call, tool_context, agent.limits.seconds, cancel.on_cancel)
+        access = replace(context.access, is_denied=policy.denied_paths(agent.rules))
+        result = tools.run(result, call, replace(context, access=access), agent.limits.seconds, cancel.on_cancel)
     log.add_tool_result(context.db, context.session, context.scope, call, result, context.time())
     yield ToolFinished(call, result)
     cancel.check()
@@ -277,9 +265,6 @@ def _ruling(
     return f"call refused{by_rule}", actor, None if asks and answer is None else refused
 
 
-Piece = TextArrived | ThinkingArrived | TextWasThinking
-
-
 class Draft:
     """One reply of a model: it is opened in the log with its first piece, and closed when it ends."""
 
@@ -291,25 +276,25 @@ class Draft:
         self.text = self.thinking = ""
         self.calls: list[ToolCall] = []
 
-    def receive(self, event: Piece) -> Iterator[Event]:
+    def receive(self, event: repair.ParsedChunk) -> Iterator[Event]:
         """Add a piece; gives the events that may be shown now."""
         self.buffer(event)
         if self._now() >= self._next:
             yield from self.flush()
 
-    def buffer(self, event: Piece) -> None:
+    def buffer(self, event: repair.ParsedChunk) -> None:
         """Add a piece without writing or showing it yet."""
         match event:
-            case TextArrived(""):
+            case Text(""):
                 return
-            case TextArrived(text):
+            case Text(text):
                 self.text += text
-                if self._waiting and isinstance(last := self._waiting[-1], TextArrived):  # they are shown as one
-                    self._waiting[-1] = TextArrived(last.text + text)
+                if self._waiting and isinstance(last := self._waiting[-1], Text):  # they are shown as one
+                    self._waiting[-1] = Text(last.text + text)
                     return
-            case ThinkingArrived(text):
+            case Thinking(text):
                 self.thinking += text
-            case TextWasThinking():
+            case PriorTextWasThinking():
                 self.thinking, self.text = self.thinking + self.text, ""
         self._waiting.append(event)
 

@@ -2,10 +2,8 @@
 
 They stand in fixed groups behind the instructions and the tools, so that a server that keeps prompts reads them once.
 The numbers of the facts are stored with the session, and not their words: within a session the profile stays as it was,
-what is decided meanwhile is told with the next message, and what is forgotten is gone from the next request.
-
-Only what the person typed, and accepted, can be a wish about the answers; what was proposed after something was read
-stays background.
+what is decided meanwhile is told with the next message, and what is forgotten is gone from the next request. Only what
+the person typed, and accepted, can be a wish about the answers; what was proposed after something was read cannot.
 """
 
 import json
@@ -118,7 +116,6 @@ def shown_with(db: Database, scope: Scope, message: int, now: datetime, budget: 
 
 
 def always_told(shown: Sequence[Fact]) -> str:
-    """The line of `why` for the facts that every session is told."""
     return f"always told: {', '.join(each.handle for each in shown)}"
 
 

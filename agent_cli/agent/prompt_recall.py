@@ -1,12 +1,10 @@
 """Recall for a prompt: dated lines of memory beside each message, fenced; nothing when nothing is known.
 
 Small models get worse with more than some 3,000 tokens of recalled text, so the lines have a budget of tokens: of long
-texts the sentences that answer are shown, and of skills only the description, because their steps are read by a tool.
-Beside a request for advice stand the preferences that are nearest to it, however their words differ. Files are searched
-separately and shown under their own heading; they take part of the tokens, but never the place of another item. The
-model is told when the answer is only perhaps among them, and when nothing is kept of what it was asked; beside small
-talk nothing is recalled, and nothing is repeated that the profile or the window shows. Beside a message that names a
-skill, as in "/deploy-site to staging", stand its steps.
+texts the sentences that answer are shown, and of skills only the description. Beside a request for advice stand the
+preferences that are nearest to it, however their words differ. Files are searched separately and never take the place
+of another item. The model is told when the answer is only perhaps among the lines, and when nothing is kept of what it
+was asked. Beside a message that names a skill, as in "/deploy-site to staging", stand its steps.
 """
 
 from collections.abc import Collection, Iterable, Sequence

@@ -1,4 +1,1 @@
-"""One run of the program: settings, database, models and tools, joined for the command line, the prompt and the server.
-
-Owns no tables. It may know everything but these three.
-"""
+"""One run of the program: settings, database, models and tools, joined for the shell, the prompt and the server."""

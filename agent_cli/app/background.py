@@ -2,9 +2,8 @@
 running for them, and reading ahead.
 
 Read ahead is the beginning of the next request: it is sent without its question, for an answer of one token. A question
-that begins in the same way waits until it is read: hanging up would make some servers load the model again, and a
-second request beside it would be read from its first word. A question that begins otherwise ends it at once, and so
-does one that another process asks. What fails here is not reported: it will fail for the question too.
+that begins in the same way waits until it is read: hanging up would make some servers load the model again. One that
+begins otherwise ends it at once, and so does one that another process asks. What fails here will fail there too.
 """
 
 import sys

@@ -1,6 +1,4 @@
-"""Runs turns with the settings, models, tools and database of an app: the one way in for the prompt, side questions,
-`ask`, schedules and HTTP.
-"""
+"""Runs turns with the settings, models, tools and database of an app: for the prompt, `ask`, schedules and HTTP."""
 
 import atexit
 from collections import ChainMap

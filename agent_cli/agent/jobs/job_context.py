@@ -1,9 +1,7 @@
-"""What a queued job works with, and when it may ask the model. Apart from the worker, so that `ask` need not import all
-jobs.
+"""What a queued job works with, and when it may ask the model. Apart from the worker, so that `ask` imports few jobs.
 
 The person comes first: a job waits for the model while another process does, and is given up when one begins to. A
-person's message is committed before the model is asked, so the file tells. In the person's own process the worker is
-stopped directly (see app/background.py).
+person's message is committed before the model is asked, so the file tells.
 """
 
 import threading
@@ -25,12 +23,9 @@ LOOK = 0.2  # seconds between two looks at the file; most jobs are done before t
 INDEX, REPAIR = "index", "mend"  # kinds of jobs
 
 AskAfter = Callable[[int, Cancel], Callable[[str, bool], Iterator[str]] | None]
-"""Of a session: how its model is asked something behind the messages of the conversation, or None.
-
-The request is that of the next turn with an instruction (and whether the model may think) at its end: the server still
-holds its beginning and reads the instruction alone. The words that come raise ContextExceeded before the first one when
-not all messages fit.
-"""
+"""Of a session: how its model is asked something behind the messages of the conversation, or None. The request is that
+of the next turn with an instruction (and whether the model may think) at its end: the server still holds its beginning.
+The words that come raise ContextExceeded before the first one when not all messages fit."""
 
 Effect = Callable[[], None]
 """Writes the result of a job, in one transaction with the record that it is done."""

@@ -3,14 +3,12 @@
 The work of a job, in which a model may take minutes, is done outside any transaction and returns its effect, which is
 written together with the record that the job is done: once, however often the job was begun.
 
-To learn, the model reads new messages, and what it finds is proposed to the person. Facts are looked for after each
-turn, from where the last job stopped. The model of the conversation is asked behind its messages, so that its server,
-which still holds them, reads little; what it may not see there, or does not fit, is put into a prompt of its own. A
-skill is looked for a minute after the last message, or once the session is closed. A prompt of its own waits for ten
-minutes of silence where the server would lose the conversation by it. If a message that was read has changed meanwhile,
-or anything was forgotten, the answer is discarded and the messages are read again. An answer that cannot be parsed
-parks the job with the first message that it was about as its subject, and later messages are read all the same:
-retried, it reads again from that message.
+To learn, the model reads new messages, and what it finds is proposed to the person: facts after each turn, a skill a
+minute after the last message. The model is asked behind the messages of the conversation, which its server still holds;
+what it may not see there, or does not fit, is put into a prompt of its own, which waits for ten minutes of silence
+where the server would lose the conversation by it. If a message that was read has changed meanwhile, or anything was
+forgotten, the messages are read again. An answer that cannot be parsed parks the job with the first message that it was
+about as its subject: retried, it reads again from that message.
 """
 
 import threading
@@ -121,7 +119,6 @@ def summarise_folded(context: JobContext, job: jobs.Job) -> Effect:
 
 
 def update_index(context: JobContext, job: jobs.Job) -> None:
-    """Update the word index and the vectors, merge index segments, and check for damage."""
     _step_by_step(context, index.refresh_steps(context.db))
     for name in index.check(context.db):
         jobs.add(context.db, REPAIR, name, context.time())
@@ -144,7 +141,6 @@ def finish_erasure(context: JobContext, job: jobs.Job) -> None:
 
 
 def sync_documents(context: JobContext, job: jobs.Job) -> Effect:
-    """Sync the document folders. Stopped between two files, it continues there the next time."""
     tally = documents.SyncResult()
     for owner in documents.owners(context.db):
         _step_by_step(context, documents.sync(context.db, owner, context.time, tally))
@@ -243,8 +239,7 @@ def _exchanges(
 ) -> list[Entry]:
     """The first complete exchanges without imports: as many as fit, and more until they are `enough`."""
     original = [entry for entry in entries if not any(part.origin == "import" for part in entry.parts)]
-    chosen: list[Entry] = []
-    start = taken = 0
+    chosen, start, taken = list[Entry](), 0, 0
     for end, last in enumerate(original, 1):
         if last.message.role != "assistant" or last.finish is None or last.message.calls:
             continue  # the last reply of an exchange calls no tool
