@@ -20,7 +20,7 @@ SKILLS = "Skills that may help; read_skill gives the steps:"
 @frozen
 class Kind:
     letter: str  # of its handles, as in n4; the index knows the kind by it too
-    name: str
+    name: str  # and that of its table
     module: str  # which writes its table
     owned: bool = True  # its rows have an owner: the person or a caller
     word: str = ""  # what the person calls it, where that is not its name
@@ -32,10 +32,6 @@ class Kind:
     commands: str = ""  # the commands whose `list` begins each line with a handle
     exportable: bool = True  # its rows are written by `agent db export`
     counted: bool = False  # `agent db status`, `check` and `restore` tell how many there are
-
-    @property
-    def table(self) -> str:
-        return self.name
 
     @property
     def shown(self) -> str:

@@ -26,17 +26,17 @@ def test_a_letter_and_a_name_mean_one_kind():
 @for_each("kind", kinds.KINDS)
 def test_a_row_names_a_table_and_the_module_that_writes_it(kind):
     module = kind.module.removeprefix("agent_cli.")
-    table = re.search(rf"create table {kind.table} \((.*?)\n\) strict", SCHEMA, re.DOTALL)
+    table = re.search(rf"create table {kind.name} \((.*?)\n\) strict", SCHEMA, re.DOTALL)
     assert bool(re.search(r"^    owner ", table[1], re.MULTILINE)) == kind.owned
     written = structure.written(MODULES[module])
     if module.startswith("memory.planner."):
         written = written | structure.written(MODULES["memory.planner.rows"])  # by which they write
-    assert kind.table in written or structure.UNKNOWN in written
+    assert kind.name in written or structure.UNKNOWN in written
 
 
 def test_the_schema_indexes_the_searchable_kinds_and_no_others():
     assert dict(re.findall(r"when '(\w)' then \(select .*?from (\w+) where", VIEW, re.DOTALL)) == {
-        kind.letter: kind.table for kind in kinds.SEARCHABLE
+        kind.letter: kind.name for kind in kinds.SEARCHABLE
     }
     for trigger in ("stale_new after insert", "stale after update"):
         found = re.findall(
@@ -44,9 +44,9 @@ def test_the_schema_indexes_the_searchable_kinds_and_no_others():
             SCHEMA,
             re.DOTALL,
         )
-        assert dict(found) == {kind.table: kind.letter for kind in kinds.SEARCHABLE}
+        assert dict(found) == {kind.name: kind.letter for kind in kinds.SEARCHABLE}
     guarded = re.findall(r"create trigger (\w+)_indexed .*?where kind = '(\w)'", SCHEMA, re.DOTALL)
-    assert dict(guarded) == {kind.table: kind.letter for kind in kinds.SEARCHABLE}
+    assert dict(guarded) == {kind.name: kind.letter for kind in kinds.SEARCHABLE}
 
 
 @pytest.mark.parametrize("kind", kinds.KINDS, ids=name)
@@ -65,7 +65,7 @@ def test_each_kind_that_is_searched_or_completed_has_its_row():
 
 @for_each("kind", kinds.FORGETTABLE)
 def test_an_owner_says_how_its_kind_is_forgotten(kind):
-    table = TABLES[kind.table]
+    table = TABLES[kind.name]
     assert table.line
     assert table.personal_texts or table.other_texts or table.file_texts
 

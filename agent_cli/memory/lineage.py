@@ -17,7 +17,7 @@ from agent_cli.values import frozen
 Ids = tuple[int, ...]
 ErasedLine = tuple[str, str, str]
 """(handle, day, words) of an erased row."""
-_KINDS = {kind.table: kind for kind in kinds.FORGETTABLE}
+_KINDS = {kind.name: kind for kind in kinds.FORGETTABLE}
 
 
 @frozen
@@ -136,7 +136,7 @@ class Walk:
     def handles(self) -> list[str]:
         """The handles of erased rows and of shortened summaries, as jobs and events refer to them."""
         erased = {**self.rows, "summary": sorted(self.losing_words("summary"))}
-        return [ids.handle(kind.name, id) for kind in kinds.FORGETTABLE for id in erased.get(kind.table, ())]
+        return [ids.handle(kind.name, id) for kind in kinds.FORGETTABLE for id in erased.get(kind.name, ())]
 
 
 def derive(db: Database, walk: Walk, tables: Iterable[Table]) -> None:

@@ -3,7 +3,7 @@ recorded with the row as it was before; changes made together are one batch, and
 between the kinds is in a `Proposals` value each, in facts/facts.py and skills/skills.py."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
 from datetime import timedelta
@@ -49,7 +49,7 @@ class MemoryContext:
     db: Database
     scope: Scope
     time: clock.Clock
-    single_valued: Set[str] = SINGLE_VALUED  # predicates with one value at a time
+    single_valued: frozenset[str] = SINGLE_VALUED  # predicates with one value at a time
     batch: str = ""
 
     @contextmanager

@@ -165,7 +165,7 @@ def _mend_references(target: Database) -> Counter[str]:
     return dropped
 
 
-COUNTED_TABLES = tuple(kind.table for kind in kinds.KINDS if kind.counted)
+COUNTED_TABLES = tuple(kind.name for kind in kinds.KINDS if kind.counted)
 _PAGES_PER_STEP = 1000
 _KEY = "backups"
 _BUSY_TIMEOUT = 1.0  # seconds to wait while another process uses the file

@@ -23,7 +23,6 @@ DERIVED = ("passage", "speaker", "area", "day", "stale", "fact_mark", "entity", 
 _INDEX_TABLES = ("words_", "trigrams_", "bits_", "vectors_")  # their names begin so
 _JSON = {"message": "parts", "tool_call": "arguments", "fact_version": "was", "skill_version": "was"}
 _JSON |= {"prompt": "pasted", "recollection": "legs"}
-_HANDLES = {kind.table: kind.name for kind in kinds.KINDS}
 
 Problem = tuple[str, bool]
 """What is wrong, and whether that is derived data."""
@@ -110,8 +109,8 @@ def _damaged_texts(db: Database, table: str) -> Iterator[str]:
 
 def _row_name(table: str, key: Sequence[object]) -> str:
     """A row as a person types it, or its table and key."""
-    if table in _HANDLES and len(key) == 1 and isinstance(key[0], int):
-        return ids.handle(_HANDLES[table], key[0])
+    if table in kinds.BY_NAME and len(key) == 1 and isinstance(key[0], int):
+        return ids.handle(table, key[0])
     words = [each.decode("utf-8", "replace") if isinstance(each, bytes) else str(each) for each in key]
     return " ".join([table, *words])
 

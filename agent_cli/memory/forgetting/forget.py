@@ -235,7 +235,7 @@ def _find_related(db: Database, walk: Walk, blanked: Sequence[int], wanted: Keyw
     given = {  # replies to messages for which an erased row was recalled, and this row
         ids.handle("message", reply): ids.handle(kind.name, row)
         for kind in kinds.FORGETTABLE
-        for reply, row in recall_log.replies_given(db, kind.name, walk.losing_words(kind.table))
+        for reply, row in recall_log.replies_given(db, kind.name, walk.losing_words(kind.name))
     }
     found = list[RelatedRow]()
     for handle in sorted({*shared, *citing}, key=lambda each: (-len(shared.get(each, ())), each[0], int(each[1:]))):
@@ -308,7 +308,7 @@ def _sharing(db: Database, walk: Walk, blanked: Sequence[int], wanted: Keywords)
         kind = kinds.BY_LETTER.get(row.handle[:1])
         if row.id in going or kind not in kinds.FORGETTABLE:
             continue
-        if db.value(f"select 1 from {kind.table} where id = ? and owner = ?", (row.number, walk.request.owner)):
+        if db.value(f"select 1 from {kind.name} where id = ? and owner = ?", (row.number, walk.request.owner)):
             found[row.handle] = found.get(row.handle, frozenset()) | row.words
     return found
 
@@ -341,7 +341,7 @@ def _asking(db: Database, walk: Walk, blanked: Sequence[int]) -> dict[str, str]:
 
 
 def _described(db: Database, handle: str, reason: str) -> RelatedRow:
-    table = TABLES[kinds.BY_LETTER[handle[0]].table]
+    table = TABLES[kinds.BY_LETTER[handle[0]].name]
     line = "text" if table.name == "message" else table.line
     day = f"datetime({table.day or table.time}, utc_offset || ' minutes')"
     row = db.row(f"select {day}, {line} from {table.name} where id = ?", (int(handle[1:]),))

@@ -131,7 +131,7 @@ def _still_present(
                 for line in lines.found_in(keywords.fold(text)):
                     handles = present.setdefault(line, [])
                     handle = f"{table.letter}{about}"
-                    where = kinds.BY_LETTER[table.letter].table if table.letter else ""
+                    where = kinds.BY_LETTER[table.letter].name if table.letter else ""
                     if where and handle not in handles and _of_owner(db, where, (about,), owner):
                         handles.append(handle)
             enough = [line for line, handles in present.items() if len(handles) >= _NAMED]
@@ -244,7 +244,7 @@ def remaining_rows_with(db: Database, wanted: KeywordMatcher) -> tuple[list[str]
         is_named = kind in kinds.FORGETTABLE and row.table != "session"
         if row.only_place:
             folders[row.handle or _label(row)] = None
-        elif kind and is_named and _of_owner(db, kind.table, (row.number,), PERSON):
+        elif kind and is_named and _of_owner(db, kind.name, (row.number,), PERSON):
             handles[row.handle] = None
         else:
             others[_label(row)] += 1

@@ -81,13 +81,13 @@ def select_by_handle(db: Database, owner: str, handles: Iterable[str]) -> Erasur
                 "or name words with --topic"
             )
         kind, id = kinds.BY_LETTER[match[1]], int(match[2])
-        if not db.value(f"select 1 from {kind.table} where id = ? and owner = ?", (id, owner)):
+        if not db.value(f"select 1 from {kind.name} where id = ? and owner = ?", (id, owner)):
             raise UsageError(f"there is no {kind.name} {handle.lower()}; `agent search` finds what there is")
         if match[3] is None:
-            found[kind.table] = (*found.get(kind.table, ()), id)
+            found[kind.name] = (*found.get(kind.name, ()), id)
             continue
         role, words = db.row("select role, text from message where id = ?", (id,)) or ("", "")
-        if kind.table != "message" or role == "tool":
+        if kind.name != "message" or role == "tool":
             raise UsageError("only a message or a reply has sentences that can be cut out, as in m9.2")
         count, number = len(text.sentence_spans(words)), int(match[3])
         if not 1 <= number <= count:

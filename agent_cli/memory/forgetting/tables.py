@@ -251,7 +251,7 @@ _FIRST_OWNERS = (
 )
 _NAMES = {table.name for owner in _FIRST_OWNERS for table in owner.tables}
 # The owner of any other kind is the module that writes its table.
-_MODULES = dict.fromkeys(kind.module for kind in kinds.KINDS if kind.owned and kind.table not in _NAMES)
+_MODULES = dict.fromkeys(kind.module for kind in kinds.KINDS if kind.owned and kind.name not in _NAMES)
 OWNERS: tuple[Owner, ...] = (
     *_FIRST_OWNERS,
     *(import_module(name).LINEAGE for name in _MODULES),

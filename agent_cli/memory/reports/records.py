@@ -84,7 +84,7 @@ def tool_calls(db: Database, owner: str, limit: int, since: datetime | None = No
 
 
 _SUBJECTS = " ".join(
-    f"when '{kind.letter}' then (select owner from {kind.table} where id = cast(substr(e.subject, 2) as integer))"
+    f"when '{kind.letter}' then (select owner from {kind.name} where id = cast(substr(e.subject, 2) as integer))"
     for kind in kinds.KINDS
     if kind.owned
 )

@@ -382,7 +382,7 @@ def rebuild(db: Database) -> Iterator[tuple[int, int]]:
         )
         for kind in kinds.SEARCHABLE:
             if kind.letter != "m":
-                db.execute(f"insert into stale (kind, row) select ?, id from {kind.table}", (kind.letter,))
+                db.execute(f"insert into stale (kind, row) select ?, id from {kind.name}", (kind.letter,))
     total = count_stale(db)
     for _ in refresh_steps(db):
         yield total - count_stale(db), total

@@ -244,7 +244,7 @@ def conditions(allowed: Filter) -> str:
 @cache
 def _shown() -> str:
     current = " ".join(
-        f"when '{kind.letter}' then (select {source_of(kind.name).current} from {kind.table} where id = p.row)"
+        f"when '{kind.letter}' then (select {source_of(kind.name).current} from {kind.name} where id = p.row)"
         for kind in kinds.SEARCHABLE
         if source_of(kind.name).current
     )
