@@ -21,12 +21,9 @@ from starlette.responses import JSONResponse, Response
 from agent_cli.agent.events import JsonObject
 from agent_cli.app.app import App
 from agent_cli.memory.conversations import callers, log, sessions
-from agent_cli.memory.conversations.callers import Caller
 from agent_cli.messages import Part, Role, encode_parts, join_parts
 from agent_cli.serve import responses, turns
-from agent_cli.serve.responses import EventStream, Refused
 from agent_cli.serve.state import ServerState, Turn
-from agent_cli.serve.turns import TurnRequest, resume_session
 from agent_cli.store.db import Database
 from agent_cli.text import without_surrogates
 from agent_cli.values import frozen
@@ -40,7 +37,7 @@ History = Sequence[tuple[Role, str]]
 class Conversation:
     """What a client has sent, instructions apart."""
 
-    caller: Caller
+    caller: callers.Caller
     history: History  # of the user and the assistant, the last of the user
 
     @property
@@ -67,8 +64,8 @@ class Conversation:
             # Where the session has gone on since, another begins; a question that got no answer does not count.
             later = log.history(db, found.session, after=found.message or 0) if found else ()
             if found and not any(each.message.role == "assistant" and each.finish in _ANSWERED for each in later):
-                with suppress(Refused):  # hidden, or open elsewhere: what was said is taken in anew
-                    return resume_session(db, app, f"s{found.session}"), parts
+                with suppress(responses.Refused):  # hidden, or open elsewhere: what was said is taken in anew
+                    return turns.resume_session(db, app, f"s{found.session}"), parts
             return _import_history(db, app, answered), parts
 
     def record(self, db: Database, app: App, session: int, message: int, answer: str) -> None:
@@ -151,9 +148,9 @@ def router(state: ServerState) -> APIRouter:
 
     @routes.post("/chat/completions", responses=responses.EVENT_STREAM, summary=summary)
     async def completions(request: Request, asked_for: CompletionRequest) -> Response:
-        caller: Caller = request.state.caller
+        caller: callers.Caller = request.state.caller
         if asked_for.model not in (MODEL, state.app.config.model):
-            raise Refused(404, "model_not_found", f"there is one model here: {MODEL}")
+            raise responses.Refused(404, "model_not_found", f"there is one model here: {MODEL}")
         history: list[tuple[Role, str]] = []
         instructions: list[str] = []
         for each in asked_for.messages:
@@ -164,10 +161,10 @@ def router(state: ServerState) -> APIRouter:
             else:
                 instructions.append(each.text.strip())
         if not history or history[-1][0] != "user":
-            raise Refused(400, "no_question", "the last message must be the user's, and say something")
+            raise responses.Refused(400, "no_question", "the last message must be the user's, and say something")
         conversation = Conversation(caller, history)
         place = await state.read(conversation.place_in_line) if caller.writes else None
-        turn_request = TurnRequest(
+        turn_request = turns.TurnRequest(
             caller, conversation.open_session, conversation.record, "\n\n".join(instructions), bool(asked_for.stream)
         )
         return await _respond(turns.begin(state, request, turn_request, place), asked_for)
@@ -178,7 +175,7 @@ def router(state: ServerState) -> APIRouter:
 async def _respond(asked: Turn, completion_request: CompletionRequest) -> Response:
     if completion_request.stream:
         first = await asked.first_event()
-        return EventStream(_chunks(asked, first, completion_request), closed=asked.leave)
+        return responses.EventStream(_chunks(asked, first, completion_request), closed=asked.leave)
     answer = await asked.answer()
     message = {"role": "assistant", "content": answer["answer"], "refusal": None}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish_reason(answer)}

@@ -36,9 +36,7 @@ from agent_cli import __version__
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, StoreError, UsageError
 from agent_cli.memory.conversations import callers
-from agent_cli.memory.conversations.callers import Caller
 from agent_cli.serve import completions, responses, routes
-from agent_cli.serve.responses import Refused
 from agent_cli.serve.state import OK, ServerLimits, ServerState
 from agent_cli.store.db import Database
 from agent_cli.text import clean, one_line
@@ -62,7 +60,7 @@ class Gate:
             self._check_host(headers.get("host", ""))
             scope.setdefault("state", {})["caller"] = None if scope["path"] == OPEN else await self._caller(headers)
             body = await self._body(headers, scope, receive)
-        except (Refused, AgentError) as error:  # AgentError: the file cannot be read
+        except (responses.Refused, AgentError) as error:  # AgentError: the file cannot be read
             await _answer(as_refused(error))(scope, receive, send)
         else:
             await self._app(scope, _replayed(body, receive), send)
@@ -76,13 +74,13 @@ class Gate:
                 known = bool(ipaddress.ip_address(name))
         if not known:
             sentence = "this server is not reached under that name: use its address, or start it with --name"
-            raise Refused(421, "host", sentence)
+            raise responses.Refused(421, "host", sentence)
 
-    async def _caller(self, headers: Headers) -> Caller:
+    async def _caller(self, headers: Headers) -> callers.Caller:
         """Whose the token is. Raises Refused."""
         way, _, token = headers.get("authorization", "").strip().partition(" ")
 
-        def admitted(db: Database) -> Caller | None:
+        def admitted(db: Database) -> callers.Caller | None:
             caller = callers.by_token(db, token.strip())
             if caller and caller.writes:
                 with suppress(StoreError):  # a full disk or a long writer keeps nobody from reading
@@ -92,15 +90,15 @@ class Gate:
         if way.lower() == "bearer" and token.strip() and (caller := await self._state.read(admitted)):
             return caller
         sentence = "a token is needed: `agent serve callers add NAME` makes one, sent as Authorization: Bearer TOKEN"
-        raise Refused(401, "token", sentence, {"WWW-Authenticate": "Bearer"})
+        raise responses.Refused(401, "token", sentence, {"WWW-Authenticate": "Bearer"})
 
     async def _body(self, headers: Headers, scope: Scope, receive: Receive) -> bytes:
         """All of it, which must come in time. Raises Refused."""
         limits = self._state.limits
         closing = {"Connection": "close"}  # what is left of the body is not read
-        too_large = Refused(413, "too_large", f"a request has at most {limits.body_bytes} bytes", closing)
+        too_large = responses.Refused(413, "too_large", f"a request has at most {limits.body_bytes} bytes", closing)
         if "transfer-encoding" in headers and "content-length" in headers:  # a proxy may count by the other one
-            raise Refused(400, "framing", "a request has a length or is chunked, not both", closing)
+            raise responses.Refused(400, "framing", "a request has a length or is chunked, not both", closing)
         if (length := headers.get("content-length", "0")).isdigit() and int(length[:20]) > limits.body_bytes:
             raise too_large
         body = bytearray()
@@ -112,10 +110,10 @@ class Gate:
                         raise too_large
             return bytes(body)
         except ClientDisconnect:
-            raise Refused(400, "gone", "the request was cut off") from None
+            raise responses.Refused(400, "gone", "the request was cut off") from None
         except TimeoutError:
             sentence = f"the request did not arrive within {limits.read_seconds:g} s"
-            raise Refused(408, "slow", sentence, closing) from None
+            raise responses.Refused(408, "slow", sentence, closing) from None
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
@@ -221,7 +219,7 @@ def application(state: ServerState) -> FastAPI:
     async def on_error(request: Request, error: Exception) -> Response:
         return _answer(as_refused(error))
 
-    for kind in (Refused, AgentError, RequestValidationError, HTTPException, Exception):
+    for kind in (responses.Refused, AgentError, RequestValidationError, HTTPException, Exception):
         api.add_exception_handler(kind, on_error)
     _describe(api)
     return api
@@ -251,23 +249,23 @@ _HTTP_ERRORS = {
 }
 
 
-def as_refused(error: Exception) -> Refused:
+def as_refused(error: Exception) -> responses.Refused:
     """What is answered to an error. One that is a bug has its traceback on standard error."""
     match error:
-        case Refused():
+        case responses.Refused():
             return error
         case AgentError():
             return responses.from_error(error)
         case RequestValidationError():  # what is wrong and where; never what was sent, which may hold anything
             faults = [_fault(row) for row in error.errors()[:5]]
-            return Refused(422, "invalid", one_line(clean("; ".join(faults)), 1000))
+            return responses.Refused(422, "invalid", one_line(clean("; ".join(faults)), 1000))
         case HTTPException(status_code=status):
             sentence = _HTTP_ERRORS.get(status, clean(str(error.detail)))
-            return Refused(status, f"http_{status}", sentence, dict(error.headers or {}))
-    return Refused(500, "bug", "this is a fault of the server: its standard error says more")
+            return responses.Refused(status, f"http_{status}", sentence, dict(error.headers or {}))
+    return responses.Refused(500, "bug", "this is a fault of the server: its standard error says more")
 
 
-def _answer(refused: Refused) -> JSONResponse:
+def _answer(refused: responses.Refused) -> JSONResponse:
     return JSONResponse(refused.body, refused.status, refused.headers)
 
 

@@ -10,10 +10,9 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from agent_cli import errors
-from agent_cli.errors import AgentError
 from agent_cli.text import clean
 
-_STATUS: dict[int, tuple[type[AgentError], ...]] = {  # of all others 502
+_STATUS: dict[int, tuple[type[errors.AgentError], ...]] = {  # of all others 502
     400: (errors.ContextExceeded,),
     422: (errors.UsageError,),
     503: (errors.ModelMissing, errors.ModelUnavailable, errors.StoreError, errors.Cancelled),
@@ -40,7 +39,7 @@ def busy(sentence: str) -> Refused:
     return Refused(503, "busy", sentence, _LATER)
 
 
-def from_error(error: AgentError) -> Refused:
+def from_error(error: errors.AgentError) -> Refused:
     status = next((status for status, kinds in _STATUS.items() if isinstance(error, kinds)), 502)
     sentence = str(error)
     if isinstance(error, errors.StoreError):

@@ -19,7 +19,6 @@ from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.memory.conversations import callers, sessions
-from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.dates import due_times, moments
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.reports import records
@@ -29,7 +28,6 @@ from agent_cli.messages import Part
 from agent_cli.serve import responses, turns
 from agent_cli.serve.responses import EventStream, Refused
 from agent_cli.serve.state import ServerState, Turn
-from agent_cli.serve.turns import TurnRequest
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 from agent_cli.text import clean, without_surrogates
@@ -149,7 +147,7 @@ def router(state: ServerState) -> APIRouter:
 
     @routes.post("/chat", response_model=ChatAnswer, responses=stream, summary="Send a message and get the answer")
     async def chat(request: Request, question: ChatRequest) -> Response:
-        caller: Caller = request.state.caller
+        caller: callers.Caller = request.state.caller
         if not caller.writes and question.session:
             raise Refused(403, "reads_only", "this caller only reads, so nothing of it is kept: leave the session out")
 
@@ -158,7 +156,7 @@ def router(state: ServerState) -> APIRouter:
             session = turns.resume_session(db, app, named) if named else sessions.start(db, app.scope, app.time())
             return session, [Part(without_surrogates(question.message), "http")]
 
-        asked = turns.begin(state, request, TurnRequest(caller, open_session), question.session)
+        asked = turns.begin(state, request, turns.TurnRequest(caller, open_session), question.session)
         if not question.stream:
             return JSONResponse(await asked.answer())
         return EventStream(_event_pieces(asked, await asked.first_event()), closed=asked.leave)
@@ -193,7 +191,7 @@ def router(state: ServerState) -> APIRouter:
 
     @routes.get("/search", summary="Search conversations, notes, summaries and facts")
     def search(request: Request, asked: Annotated[SearchQuery, Query()]) -> SearchResult:
-        caller: Caller = request.state.caller
+        caller: callers.Caller = request.state.caller
         app = state.app_of(caller)
         now = app.time()
         try:
@@ -213,7 +211,7 @@ def router(state: ServerState) -> APIRouter:
 
     @routes.get("/metrics", response_class=PlainTextResponse, summary="Figures of the log, for Prometheus")
     def metrics(request: Request) -> Response:
-        caller: Caller = request.state.caller
+        caller: callers.Caller = request.state.caller
         gauges = {"agent_turns_running": state.turns.running, "agent_turns_waiting": state.turns.waiting}
         with state.pool.connection() as db:
             text = state.metrics.render(db, caller, gauges)
@@ -234,7 +232,7 @@ async def _event_pieces(asked: Turn, first: JsonObject) -> AsyncGenerator[str, N
         yield responses.encode_event(event, event=event["type"]) if event else responses.HEARTBEAT
 
 
-async def _log(state: ServerState, caller: Caller, since: int | None) -> AsyncGenerator[str, None]:
+async def _log(state: ServerState, caller: callers.Caller, since: int | None) -> AsyncGenerator[str, None]:
     """What happens in this caller's memory after an event (None: from now on), until it goes, is let in no more, or the
     server ends."""
 
@@ -267,8 +265,8 @@ def _search_hit(hit: recall.Hit) -> SearchHit:
     return SearchHit(kind=hit.kind, id=hit.handle, session=session, at=at, text=clean(hit.text), label=clean(hit.label))
 
 
-def _writer(request: Request) -> Caller:
-    caller: Caller = request.state.caller
+def _writer(request: Request) -> callers.Caller:
+    caller: callers.Caller = request.state.caller
     if not caller.writes:
         raise Refused(403, "reads_only", "this caller only reads")
     return caller

@@ -33,12 +33,10 @@ from agent_cli.app.app import App
 from agent_cli.errors import AgentError, Cancelled, StoreError, TimedOut
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import callers, sessions
-from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.reports import records
 from agent_cli.serve import responses
-from agent_cli.serve.responses import Refused
 from agent_cli.store import jobs
 from agent_cli.store.db import Database
 from agent_cli.tools import registry
@@ -104,7 +102,7 @@ class Metrics:
         self._counts: Counter[tuple[str, str, str]] = Counter()  # by name, caller and labels, in the order they came
         self._read_to = 0  # the last event that was counted
 
-    def render(self, db: Database, caller: Caller, gauges: Mapping[str, int]) -> str:
+    def render(self, db: Database, caller: callers.Caller, gauges: Mapping[str, int]) -> str:
         """The figures that this caller may see, as text."""
         with self._lock:
             for event in records.callers_events(db, self._read_to):
@@ -182,7 +180,7 @@ class Turn:
             except TimeoutError:
                 yield None
                 continue
-            except Refused as refused:
+            except responses.Refused as refused:
                 yield {"type": "error", **refused.body}
                 return
             yield event
@@ -258,7 +256,7 @@ class Turn:
             waiting.cancel()
             disconnected.cancel()
         self.leave()
-        raise Refused(499, "gone", "the caller has disconnected")  # nobody reads it
+        raise responses.Refused(499, "gone", "the caller has disconnected")  # nobody reads it
 
     async def _next_event(self) -> JsonObject:
         """Raises what ended the turn: Refused, or an error that is a bug."""
@@ -271,7 +269,7 @@ class Turn:
             error = responses.from_error(error)
         if error is None:
             error = responses.busy("the turn ended without an answer: ask again")
-        if isinstance(error, Refused):
+        if isinstance(error, responses.Refused):
             error.partial_answer = response_body(self._outcome)
         raise error
 
@@ -366,7 +364,7 @@ class ServerState:
         self.turns = TurnQueue(limits, lambda busy: self._worker.touch(busy=busy) if self._worker else None)
         self.stopping = threading.Event()  # set from a signal handler: streams end by it
         self._jobs = jobs
-        self._apps: dict[Caller, App] = {}
+        self._apps: dict[callers.Caller, App] = {}
         self._worker: background.IdleWorker | None = None
         self._reminding = threading.Thread(target=self._remind_callers, name="reminders of callers", daemon=True)
         self._limiter = anyio.CapacityLimiter(_READER_THREADS)
@@ -408,7 +406,7 @@ class ServerState:
         await self.turns.close()
         await asyncio.to_thread(end)
 
-    def app_of(self, caller: Caller) -> App:
+    def app_of(self, caller: callers.Caller) -> App:
         """The app with this caller as owner. The folders, feeds and tool servers in the settings are the person's: a
         program with a memory of its own reaches none of them."""
         known = replace(caller, seen_at=None)

@@ -21,7 +21,6 @@ from agent_cli.memory.conversations.callers import Caller
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.language import spans
 from agent_cli.memory.planner import tasks
-from agent_cli.memory.planner.tasks import Reminder
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.messages import Part
 from agent_cli.serve import responses
@@ -78,7 +77,7 @@ def resume_session(db: Database, app: App, handle: str) -> int:
 def _run_logged(state: ServerState, request: TurnRequest, queued: Turn) -> Iterator[JsonObject]:
     app = state.app_of(request.caller)
     with state.pool.connection() as db:
-        reminders: list[Reminder] = []
+        reminders: list[tasks.Reminder] = []
         if not request.caller.mine:  # those of its own tasks that came up since its last message
             last = sessions.latest(db, app.scope.owner)
             asked = log.nth_last(db, last.id, "user", 1) if last else None
@@ -113,7 +112,7 @@ def _run(
     context: ToolContext,
     parts: Sequence[Part],
     cancel: Cancel,
-    reminders: Sequence[Reminder] = (),
+    reminders: Sequence[tasks.Reminder] = (),
 ) -> Iterator[JsonObject]:
     """The events of a turn as JSON objects; when it is cut, first what had arrived."""
     transcript = Transcript(context, scores=request.caller.mine)

@@ -11,7 +11,6 @@ from agent_cli import text
 from agent_cli.memory.conversations import readings
 from agent_cli.memory.language import languages, statements
 from agent_cli.messages import Origin, Part
-from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
 MAX_STATEMENT = 600  # characters; a longer text is a note
@@ -57,7 +56,7 @@ _DO_NOT_FORGET = languages.pattern(r".*<DO_NOT_FORGET>")
 _FURTHER_REQUEST = languages.pattern(r"(?<!\s)(?:\s*+[,;])?\s++<FURTHER_REQUEST>.*$")
 _POLITE_END = languages.pattern(r"(?<![\s,])(?:[\s,]++<POLITE_END>){1,9}+[.!]*+$")
 _FORGET = languages.pattern(rf"{_OPENING}<FORGET>\s*+<FORGETTABLE>")
-_QUOTED = Pattern(
+_QUOTED = text.Pattern(
     r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^“”\n]*”|„[^„“”\n]*[“”]|«[^«»\n]*»|»[^«»\n]*«"
     r"|(?<!\w)'[^'\n]+'(?!\w)|(?<!\w)‘[^‘’\n]+’(?!\w)|^(?: {4}|\t| {0,3}>)[^\n]*",
     re.DOTALL | re.MULTILINE,

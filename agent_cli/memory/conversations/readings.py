@@ -11,7 +11,6 @@ from typing import Any
 
 from agent_cli import clock
 from agent_cli.memory.conversations import log
-from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.language import terms
 from agent_cli.messages import Origin, Part
 from agent_cli.store import ids
@@ -53,7 +52,7 @@ def trust(parts: Sequence[Part], start: int, end: int) -> Origin:
     return least_trusted(touched)
 
 
-def find(entries: Iterable[Entry], quote: str) -> Quote | None:
+def find(entries: Iterable[log.Entry], quote: str) -> Quote | None:
     """The quote in the first message of the person that contains it, ignoring differences in blanks; else None."""
     words = quote.strip().strip('"“”„«»').split()
     if len("".join(words)) not in _QUOTED:

@@ -15,7 +15,6 @@ from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.conversations import readings
 from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.facts import adoption, facts
-from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import languages, spans, statements, terms
 from agent_cli.memory.language.triples import Claim, Triple, is_fact
 from agent_cli.memory.proposals import Proposals, Proposed
@@ -23,7 +22,6 @@ from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.store import ids
 from agent_cli.store.db import Database
-from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
 AskForJson = Callable[[str, Mapping[str, Any]], Iterator[str]]
@@ -76,7 +74,7 @@ _RETRY = """{question}
 Your last answer could not be read: {error}. It began: {answer}
 Answer again with the JSON alone."""
 
-_FENCED = Pattern(r"```(?:json)?\s*+(.*?)```", re.DOTALL)
+_FENCED = text.Pattern(r"```(?:json)?\s*+(.*?)```", re.DOTALL)
 
 
 class UnreadableAnswer(AgentError):
@@ -92,7 +90,7 @@ class Operation:
     quote: str
 
 
-def build_prompt(exchanges: Sequence[Entry], known: Sequence[Fact], *, shown: bool = False) -> str:
+def build_prompt(exchanges: Sequence[Entry], known: Sequence[facts.Fact], *, shown: bool = False) -> str:
     """The prompt that asks for facts in these exchanges; `shown`: of a model that sees the whole conversation."""
     facts_known = "\n".join(f"{each.handle}: {text.one_line(each.statement, 200)}" for each in known) or "(nothing)"
     if shown:
@@ -185,7 +183,7 @@ def claims(
     return claims
 
 
-def related_facts(db: Database, owner: str, exchanges: Sequence[Entry], now: datetime) -> list[Fact]:
+def related_facts(db: Database, owner: str, exchanges: Sequence[Entry], now: datetime) -> list[facts.Fact]:
     """Facts, true or planned, that the exchanges may be about, then the newest: at most 20."""
     every = related(facts.FACTS, db, owner, exchanges, now, facts.listing(db, owner, MAX_KNOWN))
     return [each for each in every if each.is_open(now)][:MAX_KNOWN]

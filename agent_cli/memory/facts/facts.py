@@ -13,7 +13,6 @@ from agent_cli.errors import UsageError
 from agent_cli.memory import lineage
 from agent_cli.memory.language import keywords, languages, terms
 from agent_cli.memory.language.triples import Claim, Triple
-from agent_cli.memory.lineage import Owner, Table, Walk
 from agent_cli.memory.proposals import ACCEPTED, MemoryContext, Proposals, Proposed
 from agent_cli.memory.search import graph, index
 from agent_cli.store import ids
@@ -318,7 +317,7 @@ reject, hide, undo_batch = FACTS.reject, FACTS.hide, FACTS.undo_batch
 # source stays and loses its quote, in every version.
 
 _TABLES = (
-    Table(
+    lineage.Table(
         "fact",
         time="learned_at",
         made_from={"session": "session_id {ids}"},
@@ -331,7 +330,7 @@ _TABLES = (
         statements=("statement",),
         remembered=("statement",),
     ),
-    Table(
+    lineage.Table(
         "fact_version",
         made_from={"fact": "fact_id {ids}"},
         part_of="fact",
@@ -343,7 +342,7 @@ _TABLES = (
 )
 
 
-def _derive(db: Database, walk: Walk) -> None:
+def _derive(db: Database, walk: lineage.Walk) -> None:
     """Add the facts learned from erased messages and sentences alone; those with another source lose this one."""
     query = """with lost as materialized (select id from message where id {ids}),
            learned as (select id from fact where message_id in (select id from lost)
@@ -358,7 +357,7 @@ def _derive(db: Database, walk: Walk) -> None:
     walk.partial["fact"] = dict.fromkeys(sorted((lost & supported) - {*walk["fact"]}))
 
 
-def _erase_walk(db: Database, walk: Walk, time: clock.Clock) -> None:
+def _erase_walk(db: Database, walk: lineage.Walk, time: clock.Clock) -> None:
     """Erase facts; messages that stay are indexed again without the facts that were learned from them."""
     learned = lineage.column(db, "select message_id from fact where message_id is not null and id {ids}", walk["fact"])
     learned += lineage.column(db, "select message_id from fact_source where fact_id {ids}", walk["fact"])
@@ -370,4 +369,4 @@ def _erase_walk(db: Database, walk: Walk, time: clock.Clock) -> None:
     erase(db, walk["fact"])
 
 
-LINEAGE = Owner(_TABLES, _erase_walk, _derive)
+LINEAGE = lineage.Owner(_TABLES, _erase_walk, _derive)

@@ -8,7 +8,6 @@ from typing import Any
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import lineage
-from agent_cli.memory.lineage import Table
 from agent_cli.memory.planner import rows
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index
@@ -134,7 +133,7 @@ def restore(db: Database, note: Note, time: clock.Clock) -> None:
 
 
 LINEAGE = rows.owner(
-    Table(
+    lineage.Table(
         "note",
         line="iif(title = '', text, title)",
         mentions=lineage.mentions_topic("title", "text"),

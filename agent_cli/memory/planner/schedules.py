@@ -15,7 +15,6 @@ from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import lineage
 from agent_cli.memory.dates import moments
-from agent_cli.memory.lineage import Table
 from agent_cli.memory.planner import rows
 from agent_cli.memory.scope import Scope
 from agent_cli.store import events, holder, ids, meta
@@ -298,7 +297,7 @@ def blank_errors(db: Database, found: Sequence[int]) -> None:
 
 
 LINEAGE = rows.owner(
-    Table(
+    lineage.Table(
         "schedule",
         line="cron || '  ' || iif(skill = '', prompt, skill)",
         mentions=lineage.mentions_topic("prompt", "skill", "target_path"),

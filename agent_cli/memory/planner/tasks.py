@@ -10,8 +10,6 @@ from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import lineage
 from agent_cli.memory.dates import moments
-from agent_cli.memory.dates.moments import DueTime, Occurrence, format_moment
-from agent_cli.memory.lineage import Table
 from agent_cli.memory.planner import rows
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Origin
@@ -82,7 +80,7 @@ def add(
     db: Database,
     scope: Scope,
     words: str,
-    due_time: DueTime | None,
+    due_time: moments.DueTime | None,
     time: clock.Clock,
     *,
     origin: Origin = "typed",
@@ -186,7 +184,7 @@ def snooze(db: Database, task: Task, until: datetime, time: clock.Clock) -> Task
         raise UsageError(f"{task.handle} is {'done' if task.state == 'done' else 'hidden'}, so it has no reminder")
     moment = clock.utc(until)
     if task.due_at and max(task.due_at, moment) == task.comes_up:
-        due = format_moment(_local(task.comes_up, moments.get_zone(task.zone, time())), time())
+        due = moments.format_moment(_local(task.comes_up, moments.get_zone(task.zone, time())), time())
         way = "so nothing was changed (`agent tasks edit` sets a time)"
         raise UsageError(f"{task.handle} comes up on {due} in any case, {way}")
     columns: dict[str, Any] = {**_NOT_REMINDED, "snoozed_to": moment} | ({} if task.due_at else {"due_at": moment})
@@ -198,7 +196,7 @@ def edit(db: Database, task: Task, words: str, time: clock.Clock) -> Task:
     return _change(db, task, "changed", time, words=words, text=words)
 
 
-def move(db: Database, task: Task, due_time: DueTime | None, time: clock.Clock) -> Task:
+def move(db: Database, task: Task, due_time: moments.DueTime | None, time: clock.Clock) -> Task:
     return _change(db, task, "moved", time, **_stored(due_time), **_NOT_REMINDED)
 
 
@@ -219,11 +217,11 @@ def format_due(task: Task, now: datetime) -> str:
     if task.due_at is None:
         return ""
     tz = moments.get_zone(task.zone, now)
-    moment = format_moment(_local(task.due_at, tz), now)
+    moment = moments.format_moment(_local(task.due_at, tz), now)
     label = "due" if task.due_at <= clock.utc(now) else "next"
     repeats = f"{text.one_line(task.due_words, 60)}, {label} " if task.repeats else ""
     if (task.snoozed_to or "") > max(task.due_at, clock.utc(now)):
-        return f"{repeats}{moment} (snoozed until {format_moment(_local(task.snoozed_to or '', tz), now)})"
+        return f"{repeats}{moment} (snoozed until {moments.format_moment(_local(task.snoozed_to or '', tz), now)})"
     return f"{repeats}{moment}"
 
 
@@ -261,7 +259,7 @@ def _clean_text(words: str) -> str:
     return words
 
 
-def _stored(due_time: DueTime | None) -> dict[str, Any]:
+def _stored(due_time: moments.DueTime | None) -> dict[str, Any]:
     if due_time is None:
         return {"told": "", "due_at": None, "zone": "", "repeats": "", "starts": ""}
     same = {name: getattr(due_time, name) for name in ("zone", "repeats", "starts")}
@@ -276,7 +274,7 @@ def _change(
     return get(db, task.id, task.owner)
 
 
-def _moved(to: Occurrence) -> dict[str, Any]:
+def _moved(to: moments.Occurrence) -> dict[str, Any]:
     """The columns of a repeating task at another of its times."""
     return {"due_at": clock.utc(to.moment), "starts": to.wall.isoformat(), **_NOT_REMINDED}
 
@@ -321,7 +319,7 @@ def detach(db: Database, messages: Sequence[int]) -> None:
 
 
 LINEAGE = rows.owner(
-    Table(
+    lineage.Table(
         "task",
         line="text",
         mentions=lineage.mentions_topic("text", "told"),

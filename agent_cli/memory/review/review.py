@@ -15,12 +15,9 @@ from typing import Any
 from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, readings, sessions
-from agent_cli.memory.conversations.log import Entry
 from agent_cli.memory.facts import adoption, facts
-from agent_cli.memory.facts.adoption import Adopted
 from agent_cli.memory.facts.facts import FACTS, Fact
 from agent_cli.memory.language import triples
-from agent_cli.memory.language.triples import Triple
 from agent_cli.memory.proposals import ACCEPTED, MAX_WAIT, PENDING, MemoryContext, Proposals
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.skills import skills
@@ -200,7 +197,7 @@ def changes(memory: MemoryContext, batch: str) -> list[str]:
     return lines
 
 
-def passage(memory: MemoryContext, proposal: Proposal) -> list[tuple[Entry, bool]]:
+def passage(memory: MemoryContext, proposal: Proposal) -> list[tuple[log.Entry, bool]]:
     """The message it comes from (True) with two around it, or the end of the session. Raises UsageError."""
     source = proposal.read_message or proposal.message
     if source:
@@ -256,7 +253,7 @@ def visible_line(words: str) -> str:
     return " ".join(visible(words).split())
 
 
-def format_receipt(adopted: Adopted, now: datetime) -> str:
+def format_receipt(adopted: adoption.Adopted, now: datetime) -> str:
     """The receipt for an accepted fact: `kept f14, since 21 Nov 2026, replaces f31 (until 21 Nov 2026)`."""
     dates = adoption.format_dates(adopted.fact, now)
     line = f"kept {adopted.fact.handle}{f', {dates}' if dates else ''}"
@@ -325,7 +322,7 @@ def _read_fact(memory: MemoryContext, fact: Fact, words: str) -> Proposal:
     dates = (edited.valid_from, edited.valid_to)
     since, until = (clock.format_day(moment, fact.utc_offset) if moment else "" for moment in dates)
     # A triple of a model, which is not what the rules make of the statement, is approved too.
-    triple = Triple(edited.subject, edited.predicate, edited.object)
+    triple = triples.Triple(edited.subject, edited.predicate, edited.object)
     as_parsed = not edited.predicate or triple == triples.parse(edited.statement)
     filed = "" if as_parsed else visible_line(f"{edited.subject} · {edited.predicate} · {edited.object}")
     hidden = visible_line(fact.statement) != " ".join(fact.statement.split()) and not words

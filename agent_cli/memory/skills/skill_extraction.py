@@ -16,7 +16,6 @@ from agent_cli.memory.facts import fact_extraction
 from agent_cli.memory.language import languages, secrets, terms
 from agent_cli.memory.proposals import ACCEPTED, PENDING, REJECTED, MemoryContext
 from agent_cli.memory.skills import skills
-from agent_cli.memory.skills.skills import Skill
 from agent_cli.messages import Origin
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -74,7 +73,7 @@ class ExtractedSkill:
     changes: str
 
 
-def build_prompt(entries: Sequence[Entry], known: Sequence[Skill], used: Sequence[Skill]) -> str:
+def build_prompt(entries: Sequence[Entry], known: Sequence[skills.Skill], used: Sequence[skills.Skill]) -> str:
     listed = "\n".join(f"- {each.name}: {text.one_line(each.description, 200)}" for each in known)
     shown = "".join(f"\nThe skill {each.name}, whole:\n{each.body}\n" for each in used)
     return _PROMPT.format(
@@ -116,19 +115,19 @@ def parse(answer: str) -> ExtractedSkill | None:
     return ExtractedSkill(name, text.one_line(values["description"], 300), values["steps"], values["changes"])
 
 
-def related_skills(db: Database, owner: str, entries: Sequence[Entry], now: datetime) -> list[Skill]:
+def related_skills(db: Database, owner: str, entries: Sequence[Entry], now: datetime) -> list[skills.Skill]:
     """Skills that the conversation may be about, then any others: at most 20."""
     every = fact_extraction.related(skills.SKILLS, db, owner, entries, now, skills.listing(db, owner, MAX_KNOWN))
     return [each for each in every if each.is_accepted][:MAX_KNOWN]
 
 
-def skills_read(db: Database, owner: str, entries: Sequence[Entry]) -> list[Skill]:
+def skills_read(db: Database, owner: str, entries: Sequence[Entry]) -> list[skills.Skill]:
     """The skills read in a conversation, each in the version read last; as many as fit into the prompt."""
     calls = [(call, entry.at) for entry in entries for call in entry.message.calls if call.name == READ_SKILL]
     called = {str(call.arguments.get("name", "")).strip(): at for call, at in calls}
     present = {key: each for each in skills.listing(db, owner) for key in (each.handle, each.name)}
     read = {present[key].id: (present[key], at) for key, at in called.items() if key in present}
-    shown = list[Skill]()
+    shown = list[skills.Skill]()
     for skill, at in reversed(read.values()):
         former = [each.was for each in skills.former(db, skill) if each.was["version"] < skill.version and each.at > at]
         then = replace(skill, version=former[0]["version"], text=former[0]["text"]) if former else skill
@@ -146,7 +145,7 @@ def _least_trusted(db: Database, entries: Sequence[Entry]) -> Origin:
 
 
 def propose(
-    memory: MemoryContext, session: int, entries: Sequence[Entry], found: ExtractedSkill, shown: Sequence[Skill]
+    memory: MemoryContext, session: int, entries: Sequence[Entry], found: ExtractedSkill, shown: Sequence[skills.Skill]
 ) -> None:
     """Propose an extracted skill, unless it is known, was rejected, or must not be proposed."""
     db, owner = memory.db, memory.scope.owner
@@ -174,7 +173,7 @@ def _amended(before: str, found: ExtractedSkill) -> str:
     return skills.parse(f"{described}{found.steps}\n").text
 
 
-def _proposed_before(db: Database, owner: str, made: str, base: Skill | None) -> bool:
+def _proposed_before(db: Database, owner: str, made: str, base: skills.Skill | None) -> bool:
     """Whether a skill or proposal says, or changes, nearly the same; expired ones do not count."""
     states = (ACCEPTED, PENDING, REJECTED)
     others = [each for hidden in (False, True) for each in skills.listing(db, owner, states=states, hidden=hidden)]

@@ -19,8 +19,6 @@ from agent_cli import atomic_file, clock, limits
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.memory import lineage, tombstones
 from agent_cli.memory.language import keywords, languages, secrets, terms
-from agent_cli.memory.language.keywords import SearchTerms
-from agent_cli.memory.lineage import Owner, Table, Walk
 from agent_cli.memory.proposals import ACCEPTED, PENDING, MemoryContext, Proposals, Proposed, Version
 from agent_cli.memory.search import candidates, index, vectors
 from agent_cli.messages import Origin
@@ -551,7 +549,7 @@ _WORDS = ("name", "description", "text", _FILES)
 _WAS = ("(was ->> 'name')", "(was ->> 'description')", "(was ->> 'text')", _WAS_FILES)
 
 _TABLES = (
-    Table(
+    lineage.Table(
         "skill",
         day="changed_at",
         line="name || ': ' || description",
@@ -563,7 +561,7 @@ _TABLES = (
         other_texts=(", ".join(_WORDS),),
         remembered=("text",),
     ),
-    Table(
+    lineage.Table(
         "skill_version",
         part_of="skill",
         stated_text=f"coalesce({lineage.joined(*_WAS)}, '')",
@@ -576,7 +574,7 @@ Wording = Mapping[str, Any]
 """The columns of a skill as it is or was before a change. `row`: of skill_version; None for the present wording."""
 
 
-def _derive(db: Database, walk: Walk) -> None:
+def _derive(db: Database, walk: lineage.Walk) -> None:
     """Find what is erased of the skills learned in sessions that lose messages, and of those that mention the topic."""
     sessions = sorted({*walk["session"], *walk.staying("session")})
     proposed = lineage.column(db, "select id from skill where state <> 'accepted' and session_id {ids}", sessions)
@@ -588,7 +586,7 @@ def _derive(db: Database, walk: Walk) -> None:
         (sessions,),
     )
     learned = sorted({*(id for (id,) in learned_in), *walk.request.mentioned.get("skill", ())} - erased)
-    wanted = _distinctive_terms(db, walk, sessions) if learned else SearchTerms()
+    wanted = _distinctive_terms(db, walk, sessions) if learned else keywords.SearchTerms()
     is_about = keywords.topic_matcher(walk.request.topic, db.tokens)
     walk.partial["skill"] = {}
     for id in learned:
@@ -614,7 +612,7 @@ def _derive(db: Database, walk: Walk) -> None:
     walk.removed_texts["skill"] = lineage.texts(db, [words], reverted)
 
 
-def _erase_walk(db: Database, walk: Walk, time: clock.Clock) -> None:
+def _erase_walk(db: Database, walk: lineage.Walk, time: clock.Clock) -> None:
     """Delete skills, or revert them to an earlier wording."""
     erase(db, walk["skill"])
     for id, newest in walk.partial["skill"].items():
@@ -626,10 +624,10 @@ def _erase_walk(db: Database, walk: Walk, time: clock.Clock) -> None:
     db.execute(learned_in, (walk["session"],))
 
 
-LINEAGE = Owner(_TABLES, _erase_walk, _derive)
+LINEAGE = lineage.Owner(_TABLES, _erase_walk, _derive)
 
 
-def describe_shortened(db: Database, walk: Walk) -> list[str]:
+def describe_shortened(db: Database, walk: lineage.Walk) -> list[str]:
     """A sentence for each skill that stays and loses a wording, those that revert first."""
     found = sorted(walk.partial["skill"].items(), key=lambda each: each[1] is None)
     names: dict[int, str] = dict(lineage.rows(db, "select id, name from skill where id {ids}", walk.partial["skill"]))
@@ -658,7 +656,7 @@ def _content(wording: Wording) -> tuple[str, str]:
 
 
 def _lost(
-    wordings: Sequence[Wording], wanted: SearchTerms, sessions: set[int], is_about: Callable[[str], bool]
+    wordings: Sequence[Wording], wanted: keywords.SearchTerms, sessions: set[int], is_about: Callable[[str], bool]
 ) -> set[tuple[str, str]]:
     """The contents about the topic, and those with erased words from the first one on that the sessions taught."""
     lost, before, learned = set[tuple[str, str]](), set[tuple[str, str]](), False
@@ -673,7 +671,7 @@ def _lost(
     return lost
 
 
-def _distinctive_terms(db: Database, walk: Walk, sessions: Sequence[int]) -> SearchTerms:
+def _distinctive_terms(db: Database, walk: lineage.Walk, sessions: Sequence[int]) -> keywords.SearchTerms:
     """The erased words and lines of messages that occur in no other message of their sessions."""
     erased_ids, cut = {*walk["message"]}, walk.partial["message"]
     rows = lineage.rows(db, "select id, text from message where session_id {ids} and text <> ''", sessions)
@@ -684,4 +682,4 @@ def _distinctive_terms(db: Database, walk: Walk, sessions: Sequence[int]) -> Sea
     remaining = [text for id, text in rows if id not in erased_ids and id not in cut]
     remaining += [message.left for message in cut.values()]
     finders = (keywords.line_ends, keywords.distinctive_words)
-    return SearchTerms(*(frozenset({*each(erased)} - {*each(remaining)}) for each in finders))
+    return keywords.SearchTerms(*(frozenset({*each(erased)} - {*each(remaining)}) for each in finders))

@@ -10,14 +10,11 @@ from itertools import groupby
 from operator import itemgetter
 
 from agent_cli import clock, text
-from agent_cli.clock import Clock
 from agent_cli.memory import lineage
 from agent_cli.memory.conversations import digest, log
 from agent_cli.memory.dates import periods
 from agent_cli.memory.dates.periods import UNITS, Period
 from agent_cli.memory.language import keywords
-from agent_cli.memory.language.keywords import SearchTerms
-from agent_cli.memory.lineage import Owner, Table, Walk
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.summaries import summaries
 from agent_cli.memory.summaries.summaries import AskModel, NewSummary, Sentence, Source, Summary
@@ -325,7 +322,7 @@ def compose(material: Material, words: str, method: str, model: str) -> NewSumma
     return NewSummary(whole, keywords.merge_details(details, DETAILS[unit], whole), method, model, sources, all_sources)
 
 
-def save(db: Database, material: Material, made: NewSummary, time: Clock) -> int:
+def save(db: Database, material: Material, made: NewSummary, time: clock.Clock) -> int:
     """Store a summary, and queue the larger periods. Runs in the caller's transaction."""
     ends = [item.last_at for item in material.items]
     before = [material.earlier.started_at] if material.earlier and material.orphaned else []
@@ -334,7 +331,7 @@ def save(db: Database, material: Material, made: NewSummary, time: Clock) -> int
     return id
 
 
-def delete(db: Database, material: Material, time: Clock) -> None:
+def delete(db: Database, material: Material, time: clock.Clock) -> None:
     if material.earlier:
         summaries.drop_sources(db, [Source("summary", material.earlier.id)])
         summaries.erase(db, [material.earlier.id])
@@ -351,7 +348,7 @@ def queue_enclosing(db: Database, material: Material, now: datetime) -> None:
 # has removed a link, the calendar is used: a message may be in the summary of every period that contains its day.
 
 
-def _derive(db: Database, walk: Walk) -> None:
+def _derive(db: Database, walk: lineage.Walk) -> None:
     """Add summaries of sessions that lose messages, those that mention the topic, and those made from erased rows. A
     summary named by its handle is erased completely and not made again; a session is kept when a part of its summary
     is."""
@@ -384,7 +381,7 @@ def _derive(db: Database, walk: Walk) -> None:
     walk.partial["session"] = dict.fromkeys(sorted({*walk.staying("session"), *staying}))
 
 
-def _erase(db: Database, walk: Walk, time: Clock) -> None:
+def _erase(db: Database, walk: lineage.Walk, time: clock.Clock) -> None:
     """Erase summaries, or all of their sentences but those that could not be made again."""
     summaries.erase(db, walk["summary"])
     for id, sentences in walk.partial["summary"].items():
@@ -393,9 +390,9 @@ def _erase(db: Database, walk: Walk, time: Clock) -> None:
     summaries.drop_sources(db, _sources(**rows))
 
 
-LINEAGE = Owner(
+LINEAGE = lineage.Owner(
     [
-        Table(
+        lineage.Table(
             "summary",
             line="iif(period = '', '', period || ': ') || text",
             mentions=lineage.mentions_topic("text", "details"),
@@ -439,7 +436,7 @@ def period_keys(db: Database, found: Iterable[int]) -> tuple[str, ...]:
 
 
 def _remaining_sentences(
-    db: Database, walk: Walk, found: Iterable[int], erased: set[Source], unlinked: set[int]
+    db: Database, walk: lineage.Walk, found: Iterable[int], erased: set[Source], unlinked: set[int]
 ) -> dict[int, tuple[Sentence, ...]]:
     """By summary the sentences to keep of summaries that are erased: their sources were removed by retention. They
     could not be made again, come from none of the `erased` rows, and do not mention the topic nor, in `unlinked`
@@ -447,7 +444,7 @@ def _remaining_sentences(
     mentions_topic = keywords.topic_matcher(walk.request.topic, db.tokens)
     texts = lineage.texts(db, ["select text from message where id {ids}"], walk["message"] if unlinked else ())
     texts += [sentence for cut in walk.partial["message"].values() for sentence in cut.removed.values()]
-    words = SearchTerms(words=frozenset(keywords.distinctive_words(texts)))
+    words = keywords.SearchTerms(words=frozenset(keywords.distinctive_words(texts)))
     left = dict[int, tuple[Sentence, ...]]()
     for id in sorted(found):
         if (summary := summaries.get(db, id, walk.request.owner)) is None:
