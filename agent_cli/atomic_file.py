@@ -1,7 +1,4 @@
-"""Replaces a file so that it is the old one or the new one, whatever fails: the program, the disk or the power.
-
-The content is written to a temporary file beside it, flushed to the disk, and renamed.
-"""
+"""Replaces a file so that it is the old one or the new one, whatever fails: the program, the disk or the power."""
 
 import os
 from contextlib import suppress

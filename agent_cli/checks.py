@@ -1,7 +1,6 @@
 """Checks of the settings, the server, the database and the terminal, for `agent doctor` and /doctor.
 
-Each check is independent, because the settings may be broken, the server down and the file damaged all at once. A
-finding that is no fault may still suggest an improvement.
+Each is independent: the settings may be broken, the server down and the file damaged all at once.
 """
 
 import locale
@@ -94,8 +93,9 @@ def _server(settings: Config) -> Iterator[Finding]:
         yield Finding("server", False, str(error), f"{start}until then memory answers alone")
         return
     except _MALFORMED:
-        fix = "set OLLAMA_HOST to where it runs"
-        yield Finding("server", False, f"the server at {settings.host} is not Ollama", fix)
+        yield Finding(
+            "server", False, f"the server at {settings.host} is not Ollama", "set OLLAMA_HOST to where it runs"
+        )
         return
     yield Finding("server", True, f"{engine.url}, {version}{counted(len(tags), 'model')}")
     if tags:

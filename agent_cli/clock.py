@@ -1,8 +1,4 @@
-"""The present time, and the form in which times are stored.
-
-Rows have UTC as sortable text and the local offset in minutes beside it. The variable `AGENT_NOW` stops the clock at an
-ISO 8601 time, for tests and for trying out another day.
-"""
+"""The present time (AGENT_NOW stops it), and times as stored: UTC as sortable text, the offset in minutes beside it."""
 
 import os
 from collections.abc import Callable
@@ -71,7 +67,7 @@ def ago(stored: str, now: datetime) -> str:
 
 
 def format_day(stored: str, minutes: int) -> str:
-    """A stored time as `3 May 2026`."""
+    """As in `3 May 2026`."""
     moment = local(stored, minutes)
     return f"{moment.day} {moment:%b %Y}"
 

@@ -44,26 +44,21 @@ class Kind:
 
 
 _IN = "agent_cli.memory"
+_TALK, _PLAN, _FACTS = f"{_IN}.conversations", f"{_IN}.planner", f"{_IN}.facts.facts"
 
 KINDS = (
-    Kind(
-        "s", "session", f"{_IN}.conversations.sessions", example=3, completable=True, commands="sessions", counted=True
-    ),
+    Kind("s", "session", f"{_TALK}.sessions", example=3, completable=True, commands="sessions", counted=True),
     # Messages are not completed: there are very many, and one is named after it was seen.
-    Kind("m", "message", f"{_IN}.conversations.log", example=9, heading=MEMORY, counted=True),
-    Kind(
-        "n", "note", f"{_IN}.planner.notes", example=4, heading=MEMORY, completable=True, commands="notes", counted=True
-    ),
-    Kind(
-        "f", "fact", f"{_IN}.facts.facts", example=12, heading=MEMORY, completable=True, commands="facts", counted=True
-    ),
+    Kind("m", "message", f"{_TALK}.log", example=9, heading=MEMORY, counted=True),
+    Kind("n", "note", f"{_PLAN}.notes", example=4, heading=MEMORY, completable=True, commands="notes", counted=True),
+    Kind("f", "fact", _FACTS, example=12, heading=MEMORY, completable=True, commands="facts", counted=True),
     # Summaries are completed by the period that they tell of.
     Kind("y", "summary", f"{_IN}.summaries.summaries", plural="summaries", example=7, heading=MEMORY, counted=True),
     Kind("k", "skill", f"{_IN}.skills.skills", example=2, heading=SKILLS, completable=True, counted=True),
-    Kind("t", "task", f"{_IN}.planner.tasks", example=4, completable=True, commands="tasks"),
+    Kind("t", "task", f"{_PLAN}.tasks", example=4, completable=True, commands="tasks"),
     # A file is found and named by its sections. Its path is what is completed, and the file itself what is copied.
     Kind("d", "section", f"{_IN}.documents.documents", word="file", example=12, heading=FILES, exportable=False),
-    Kind("c", "schedule", f"{_IN}.planner.schedules", example=3, commands="schedule"),
+    Kind("c", "schedule", f"{_PLAN}.schedules", example=3, commands="schedule"),
     # What the program keeps of its own work.
     Kind("j", "job", "agent_cli.store.jobs", owned=False, exportable=False),
     Kind("e", "event", "agent_cli.store.events", owned=False, exportable=False, counted=True),

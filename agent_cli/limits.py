@@ -1,8 +1,7 @@
 """Runs parsers of text from outside within limits of time and memory, and says which limit was hit.
 
-A parser of a library may need minutes or gigabytes for a small file that was made so. It runs in a process of its own,
-a copy of this one, so that it begins at once with all that is imported; it can be ended at any moment. Where the cost
-of a parser is known from the size of its input, that is limited instead: see `load_json` and `load_toml`.
+A parser of a library may need minutes or gigabytes for a small file that was made so: it runs in a copied process,
+which can be ended at any moment. Where its cost is known from the size of its input, that is limited instead.
 """
 
 import gc

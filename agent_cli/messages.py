@@ -1,7 +1,4 @@
-"""Messages between the person, the model and the tools, and the roles of the program's own lines.
-
-Pure values without ids of rows, storage or rendering.
-"""
+"""Messages between the person, the model and the tools, and the roles of the program's own lines."""
 
 import json
 from collections.abc import Sequence
@@ -74,7 +71,6 @@ class Message:
 
     @property
     def content(self) -> str:
-        """The whole text that the model sees."""
         return "\n\n".join(piece for piece in (self.before, self.text, self.after) if piece)
 
 

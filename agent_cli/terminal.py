@@ -21,7 +21,6 @@ class NoTerminal(Exception):
 
 
 def is_own(*streams: int) -> bool:
-    """Whether these file descriptors are the terminal that controls this process."""
     if not all(map(os.isatty, streams)):
         return False
     try:
@@ -33,7 +32,6 @@ def is_own(*streams: int) -> bool:
 
 
 def discard_typed(descriptor: int) -> None:
-    """Throw away what was typed at a terminal and has not been read."""
     with suppress(ImportError, OSError):  # Windows has none, and another input is not a terminal
         import termios
 
@@ -50,10 +48,7 @@ def drafts() -> list[Path]:
 
 @contextmanager
 def edited(text: str, setting: str) -> Iterator[str]:
-    """The text as edited by the person. When the editor or the block fails, the error names the file that holds it.
-
-    Line endings such as CRLF are kept.
-    """
+    """The text as edited by the person. When the editor or the block fails, the error names the file that holds it."""
     import shutil
     import tempfile
 
@@ -84,8 +79,7 @@ def open_editor(file: Path, setting: str) -> None:
         code = subprocess.call([*shlex.split(command), str(file)])
         discard_typed(0)  # whoever typed it, it was not meant for what follows the editor
     except (OSError, ValueError) as error:
-        raise UsageError(
-            f"the editor {command!r} cannot be started: set VISUAL, EDITOR or `editor` in the settings"
-        ) from error
+        what_to_do = "set VISUAL, EDITOR or `editor` in the settings"
+        raise UsageError(f"the editor {command!r} cannot be started: {what_to_do}") from error
     if code:
         raise AgentError(f"the editor ended with {code}; nothing was changed")

@@ -1,8 +1,7 @@
 """Makes text from outside safe and small enough to show; splits it into words and sentences.
 
-Everything from a model, a file, a tool or a paste passes through `clean` on its way to a terminal, a pipe or JSON: a
-control character must never drive the person's terminal, and a hidden one must never make them approve something other
-than what they see. Stored text stays unchanged.
+Everything from outside passes through `clean` on its way to a terminal, a pipe or JSON: a control character must never
+drive the terminal, and a hidden one never make a person approve something other than what they see.
 """
 
 import json
@@ -14,9 +13,8 @@ from typing import Any
 
 
 class Pattern:
-    """A regular expression that is compiled when it is first used: large ones cost milliseconds at the start. `words`,
-    in lower case: whatever matches contains one of them. A text without any need not have it compiled, nor one for
-    which `hint` is false."""
+    """A regular expression that is compiled when first used. `words`, in lower case: whatever matches contains one of
+    them. A text without any need not have it compiled, nor one for which `hint` is false."""
 
     def __init__(
         self, pattern: str, flags: int = 0, words: Sequence[str] = (), hint: Callable[[str], bool] | None = None
@@ -36,7 +34,6 @@ class Pattern:
         return not self._words or any(word in lower for word in self._words)
 
     def __call__(self, text: str) -> bool:
-        """Whether it is found in a text."""
         return self.search(text) is not None
 
     def search(self, text: str, start: int = 0) -> re.Match[str] | None:
@@ -97,7 +94,6 @@ def clean(text: str) -> str:
 
 
 def map_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """A JSON value with all its texts changed, those of keys too."""
     match value:
         case str():
             return change(value)
@@ -142,7 +138,6 @@ def fenced_quote(heading: str, quote: str) -> str:
 
 
 def fenced_lines(lines: Sequence[str]) -> str:
-    """Lines of the program in a prompt, as a block."""
     return f"{FENCE[0]} {unfenced(chr(10).join(lines))}\n{FENCE[1]}"
 
 
@@ -188,7 +183,6 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 
 def format_size(count: float) -> str:
-    """A number of bytes as in 2.5 GB."""
     for unit, many in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= many:
             return f"{count / many:.1f} {unit}"

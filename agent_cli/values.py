@@ -1,9 +1,8 @@
 """`@frozen`: an immutable dataclass that costs next to nothing at import.
 
-`dataclass` generates and compiles six methods for each class, and a command imports eighty classes to use twenty: a
-third of a short run. Here three of the methods are shared by all classes, the fields are read when they are first asked
-for, and `__init__` is compiled when the first value of its class is created. Otherwise it is a dataclass: `fields`,
-`replace`, `asdict`, `field` and `match` work. That nobody changes a value is checked with the types.
+`dataclass` generates and compiles six methods for each class, a third of a short run. Here three of them are shared by
+all classes, the fields are read when they are first asked for, and `__init__` is compiled when the first value of its
+class is created. Otherwise it is a dataclass. That nobody changes a value is checked with the types.
 """
 
 import threading
@@ -49,7 +48,6 @@ def _fields(cls: Any) -> Any:
 
 
 def _match_args(cls: Any) -> tuple[str, ...]:
-    """The names of the fields that a pattern matches by their place."""
     return tuple(each.name for each in fields(cls) if each.init and not each.kw_only)
 
 
@@ -97,11 +95,8 @@ def _make_init(cls: Any) -> Callable[..., None]:
         if each.default is not MISSING:
             names[f"_{name}"], default = each.default, f"=_{name}"
         elif each.default_factory is not MISSING:
-            names[f"_{name}"], default, value = (
-                each.default_factory,
-                "=_made",
-                f"_{name}() if {name} is _made else {name}",
-            )
+            names[f"_{name}"], default = each.default_factory, "=_made"
+            value = f"_{name}() if {name} is _made else {name}"
         (keyword_only if each.kw_only else parameters).append(name + default)
         body.append(f" self.{name} = {value}")
     signature = ", ".join([*parameters, *(keyword_only if keyword_only[1:] else [])])

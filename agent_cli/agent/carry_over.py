@@ -98,7 +98,6 @@ def _message_line(entry: log.Entry) -> str:
 
 
 def _shortened(line: str, longest: int) -> str:
-    """The message, or its beginning, which says so."""
     if len(line) <= longest + len(_SHORTENED) + max(map(len, _ENDINGS)):
         return line
     ending = next(each for each in _ENDINGS if line.endswith(each))

@@ -116,7 +116,6 @@ class EmbedderSelection:
             return vectors.current(db) or _begin_set(db, "vectors", traits)
 
     def _available(self) -> Embedder | None:
-        """The embedder that would be chosen now; None without any."""
         try:
             return self._of_server(self._pick_on_server())
         except AgentError:
@@ -173,7 +172,6 @@ class EmbedderSelection:
         return self._on_server.setdefault(name, ServerEmbedder(self._engine, name))
 
     def _traits(self, chosen: Embedder) -> Traits:
-        """Raises AgentError."""
         identity = ("" if chosen is self.embedded else f"{self._engine.name} ") + chosen.identity()
         return identity, chosen.dimension(), *chosen.scale()
 

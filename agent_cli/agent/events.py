@@ -143,7 +143,6 @@ class Transcript:
 
     @property
     def clean_answer(self) -> str:
-        """The answer without control characters, for programs."""
         return _joined(map(clean, self._replies))
 
     @property
@@ -156,7 +155,6 @@ class Transcript:
 
     @property
     def usage(self) -> dict[str, int]:
-        """The tokens of all requests of the turn."""
         db, session = self._context.db, self._context.session
         read, wrote = records.tokens_of_turn(db, session, self._message) if self._message else (0, 0)
         return {"tokens_in": read, "tokens_out": wrote}
@@ -169,7 +167,6 @@ class Transcript:
         return {"session": ids.handle("session", self._context.session), "turn": self.question or None}
 
     def as_object(self, finish: str) -> JsonObject:
-        """The single object at the end of the turn."""
         whole = {"schema": 1, "answer": self.clean_answer, "model": self.model, **self._position}
         lines = {"notices": self.notices, "receipts": self.receipts}
         return whole | {"used": self._recalled or [], "usage": self.usage, "finish": finish, **lines}

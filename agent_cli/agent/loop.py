@@ -57,8 +57,6 @@ _FENCE = 3  # backticks that open a block
 
 @frozen
 class Question:
-    """What is asked: a message in a session, and all that goes along with it."""
-
     context: ToolContext
     parts: Sequence[Part]
     approve: policy.Approve = policy.no_approver  # called before a tool call that needs approval
@@ -283,7 +281,6 @@ class Draft:
             yield from self.flush()
 
     def buffer(self, event: repair.ParsedChunk) -> None:
-        """Add a piece without writing or showing it yet."""
         match event:
             case Text(""):
                 return
@@ -299,7 +296,6 @@ class Draft:
         self._waiting.append(event)
 
     def flush(self) -> Iterator[Event]:
-        """Write the buffered pieces to the log, then give their events."""
         started = self._now()
         if self._waiting:
             log.update_reply(self._context.db, self._open(), self.text, self.thinking)
@@ -346,7 +342,6 @@ class Citations:
         return self._filter(text[: len(text) - len(self._held)])
 
     def end(self) -> str:
-        """The rest, at the end of the answer."""
         held, self._held = self._held, ""
         return self._filter(held)
 

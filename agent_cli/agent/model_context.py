@@ -74,8 +74,6 @@ class ParentConversation:
 
 @frozen
 class Context:
-    """A request to the model."""
-
     messages: tuple[Message, ...]
     tools: tuple[dict[str, Any], ...]  # their schemas
     sizes: dict[str, int]  # estimated tokens of each part
@@ -110,7 +108,6 @@ class Agent:
 
 
 def offered_tools(agent: Agent, context: ToolContext) -> list[dict[str, Any]]:
-    """The schemas that the model sees."""
     if is_small(agent.model.name):
         return []
     offered = agent.offered(context)
@@ -188,7 +185,6 @@ def token_factor(db: Database, model: str) -> float:
 
 
 def learn_factor(db: Database, model: str, estimated: int, counted: int) -> None:
-    """Adjust the factor of a model by what its server counted for a prompt."""
     if not estimated or counted < _LEAST_FACTOR / 2 * estimated:  # the server left out cached tokens
         return
     before = token_factor(db, model)
@@ -257,14 +253,12 @@ def _count_due(units: Sequence[Sequence[log.Entry]], window: Window) -> int:
 
 
 def _fold(db: Database, session: int, units: list[list[log.Entry]], count: int, now: datetime) -> list[list[log.Entry]]:
-    """Fold the first `count` exchanges; returns the rest."""
     if count:
         digest.fold(db, session, units[count - 1][-1].id, now)
     return units[count:]
 
 
 def _folded_summary(db: Database, session: int) -> str:
-    """The summary of the folded part of the session, fenced, or an empty string."""
     summary = digest.rolling(db, session)
     if summary is None or not (summary.text or summary.details):
         return ""

@@ -79,8 +79,6 @@ _GLOB = Pattern(r"[*?\[]")
 
 @frozen
 class Rule:
-    """What a rule applies to: a tool, a tool with certain arguments, or a source."""
-
     tool: str = ""
     source: str = ""
     patterns: tuple[tuple[str, str], ...] = ()  # (argument, glob)
@@ -88,7 +86,6 @@ class Rule:
 
 @cache
 def read(key: str) -> Rule:
-    """Parse a rule from its key in the settings."""
     if key.startswith(_SOURCE):
         return Rule(source=key.removeprefix(_SOURCE).strip())
     tool, *rest = _ARGUMENT.split(key)

@@ -132,7 +132,6 @@ def describe(db: Database, scope: Scope, session: int | None, now: datetime, bud
 
 
 def group(fact: Fact, now: datetime) -> str:
-    """The group of the profile to which a fact belongs."""
     if fact.is_planned(now):
         return PLANS
     return LIKES if instructs(fact) else _group_of(fact.statement[:_LONGEST], fact.subject)

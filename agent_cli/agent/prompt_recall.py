@@ -249,7 +249,6 @@ def _line(hit: "Hit", question: str = "", longest: int = 0) -> str:
 
 
 def _called_skill(context: ToolContext, words: str) -> list[Shown]:
-    """The skill that a message names by /NAME, with its steps."""
     if not (name := _SKILL_CALL.match(words)):
         return []
     from agent_cli.memory.search.recall import Hit

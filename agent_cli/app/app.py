@@ -87,7 +87,6 @@ class App:
 
     @property
     def fact_half_life(self) -> float:
-        """The days after which a fact counts half in a search; 0: age hardly counts."""
         return self.config.recall.get("half_life", 0.0)
 
     @property
@@ -127,7 +126,6 @@ class App:
         self.model = None  # it was made with the former settings
 
     def setting_line(self, key: str) -> str:
-        """The value of a setting, as a line of TOML."""
         return settings_file.toml_line(getattr(self.config, key))
 
     def change_setting(self, key: str, value: str) -> None:

@@ -200,7 +200,6 @@ class ServerEmbedder:
         return vectors
 
     def dimension(self) -> int:
-        """How many numbers a vector has, from the model itself. Raises AgentError."""
         if not self._dimension:
             vector = self.embed(["dimension"])[0]
             if vector is None:
@@ -274,8 +273,6 @@ class Tag:
 
 
 class Engine(ABC):
-    """What the rest of the program knows of it."""
-
     name: ClassVar[str]  # as in the settings; the identity of its vectors begins with it
     start: ClassVar[str]  # how to start it, as the second half of a sentence
     no_model: ClassVar[str] = ""  # what is said where it has none that can chat
@@ -293,7 +290,6 @@ class Engine(ABC):
     def address(self) -> Address: ...
 
     def address_of(self, model: str, cancel: Cancel, *, embeds: bool = False) -> Address:
-        """Where the model answers. Raises AgentError."""
         return self.address
 
     @property
@@ -383,7 +379,6 @@ def cloud(model: str) -> ModelMissing:
 
 
 def refuse_cloud(model: str) -> None:
-    """Raise ModelMissing for a model that a local server would run on another machine."""
     if is_cloud(model):
         raise cloud(model)
 
@@ -440,7 +435,6 @@ _FAILURES = {
 
 
 def as_error(fault: ServerFault, model: str, address: Address, num_ctx: int = 0) -> AgentError:
-    """The fault as an error with a sentence for the person."""
     kind = address.kind
     message = text.one_line(fault.message, 300) or f"status {fault.status}, without a message"
     if kind is not http.OLLAMA and (fault.kind in ("key", "host refused") or fault.status == 403):

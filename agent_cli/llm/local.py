@@ -160,7 +160,6 @@ def _start(launch: Launch) -> "subprocess.Popen[bytes]":
 
 
 def _reason(launch: Launch) -> str:
-    """What the log says last about an error."""
     try:
         lines = launch.file("log").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -217,7 +216,6 @@ class LocalEngine(V1Engine):
             return None
 
     def launch(self, model: str, *, embeds: bool = False) -> Launch:
-        """The process that runs a model. Raises ModelMissing."""
         path = file_of(model)
         return Launch(self.folder, path, _EMBED_TOKENS if embeds else self.settings.num_ctx, embeds, self.idle)
 

@@ -213,12 +213,10 @@ class DownloadProgress:
 
     @property
     def coarse_line(self) -> str:
-        """The progress in tens of percent, for output where each change is a line of its own."""
         return f"{self.status} {self.percent // 10 * 10} %" if self.total else self.status
 
     @property
     def line(self) -> str:
-        """Percent, bytes, speed and time left on one line."""
         if not self.total:
             return self.status
         sizes = f"{text.format_size(self.completed)} of {text.format_size(self.total)}"

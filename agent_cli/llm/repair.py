@@ -288,7 +288,6 @@ class PrintedCallDetector:
             yield Text(held)
 
     def calls(self) -> list[tuple[str, dict[str, Any]]]:
-        """The calls, when the whole reply consists of calls; else an empty list."""
         return parse_calls(self._held, self._schemas)
 
 

@@ -32,8 +32,6 @@ Effect = Callable[[], None]
 
 
 class Postponed(Exception):
-    """A job is not done before the moment `until`."""
-
     def __init__(self, until: datetime):
         self.until = until
 
@@ -61,7 +59,6 @@ class JobContext:
 
 
 def text_of(reply: Iterator[Chunk]) -> Iterator[str]:
-    """The words of a reply, without its thinking."""
     for chunk in repair.without_repetition(reply):
         if isinstance(chunk, Text):
             yield chunk.text

@@ -46,7 +46,6 @@ def summarise(context: JobContext, job: jobs.Job) -> Effect:
     db, session = context.db, ids.number("session", job.subject)
 
     def state() -> tuple[str | None, int]:
-        """When the session was closed and how many messages it has."""
         return db.value("select closed_at from session where id = ?", (session,)), log.count(db, session)
 
     before, made = state(), None

@@ -107,7 +107,6 @@ def queue_due(context: JobContext) -> None:
 
 
 def summarise_folded(context: JobContext, job: jobs.Job) -> Effect:
-    """Summarise the folded part of a session with the model; without one the extract stays."""
     ask, session = summariser.summariser(context)[0], ids.number("session", job.subject)
     made = digest.ask_model(context.db, session, context.max_characters, ask) if ask else None
 
@@ -166,7 +165,6 @@ class LearningTask:
 
 
 def reflect(context: JobContext, job: jobs.Job) -> Effect | None:
-    """Read a conversation for a skill, and propose it."""
     number, _ = _subject(context.db, job)
     read = sessions.read_position(context.db, number) if context.learns and number else None
     session = sessions.get(context.db, number, read[0].owner) if number and read else None
@@ -296,7 +294,6 @@ def _read_skill(db: Database, session: int, read_to: int, characters: int) -> li
     said = [entry for entry in entries if entry.message.role == "tool" or log.is_spoken(entry)]
 
     def can_teach(entries: Sequence[Entry]) -> bool:
-        """Whether the messages can hold a skill: enough exchanges, or a tool call."""
         asked = sum(entry.message.role == "user" for entry in entries)
         return asked >= _LEAST_EXCHANGES or (asked > 0 and any(entry.message.calls for entry in entries))
 
