@@ -39,11 +39,8 @@ _START_TIMEOUT = 20.0  # seconds to start and list its tools
 _CLOSE_TIMEOUT = 6.0  # seconds for all servers together: one that ignores its end is killed after four
 _TAIL_LINES = 20  # last lines of a server's standard error
 _READ_TIMEOUT = 0.5  # seconds to wait for the end of these
-
 _ADDRESS = Pattern(r"https?://[^\s'\"<>]+")
-
 _MAX_STORED = 100  # tools of a server
-
 Descriptions = list[dict[str, Any]]  # a server's tools: [{name, description, parameters}, …]
 T = TypeVar("T")
 

@@ -27,7 +27,6 @@ _LITTLE = 100  # characters, where only the ids are used
 _FACTS = 50  # of one day, the newest; more came from a file
 _DAY = timedelta(days=1)
 _ONE_SHOTS = {"ask": "single questions", "schedule": "what a schedule ran"}
-
 _DATED = "date(m.at) is not null and m.at >= '0002' and m.at < '9999'"  # years with a day before and after
 _HAS_WORDS = f"""m.role in ('user', 'assistant') and m.model <> 'offline' and m.text <> '' and m.finish is not null
     and {_DATED}"""
@@ -146,7 +145,6 @@ def _midnight(day: date) -> datetime:
 SENTENCES = {"day": 6, "week": 6, "month": 8, "quarter": 8, "year": 10}
 DETAILS = {"day": 400, "week": 500, "month": 600, "quarter": 700, "year": 800}  # characters
 _MAX_SENTENCE = 300  # characters of an extracted sentence
-
 _INSTRUCTIONS = {
     "day": "Say what happened, whom it was about, and what was learned, decided and left open.",
     "week": "Tell it as a short story from its first day to its last: what began, what went on, how it ended.",
