@@ -24,7 +24,7 @@ from agent_cli.memory.conversations import callers, log, sessions
 from agent_cli.messages import Part, Role, encode_parts, join_parts
 from agent_cli.serve import responses, turns
 from agent_cli.serve.state import ServerState, Turn
-from agent_cli.store.db import Database
+from agent_cli.store.db import Database, Row
 from agent_cli.text import without_surrogates
 from agent_cli.values import frozen
 
@@ -44,13 +44,13 @@ class Conversation:
         """The history up to the last answer."""
         return self.history[: max((n for n, (role, _) in enumerate(self.history, 1) if role == "assistant"), default=0)]
 
-    def _continued(self, db: Database) -> callers.KnownSession | None:
+    def _continued(self, db: Database) -> Row | None:
         return callers.find_by_transcript(db, self.caller, _normalized(self._answered)) if self._answered else None
 
     def place_in_line(self, db: Database) -> str | None:
         """The session that the turn waits for; None where it begins one."""
         found = self._continued(db)
-        return f"s{found.session}" if found else None
+        return f"s{found[0]}" if found else None
 
     def open_session(self, db: Database, app: App) -> tuple[int, Sequence[Part]]:
         """The session that goes on, or a new one with what was said before; of a caller that only reads, the latter."""
@@ -61,10 +61,10 @@ class Conversation:
         with db.write():
             found = self._continued(db)
             # Where the session has gone on since, another begins; a question that got no answer does not count.
-            later = log.history(db, found.session, after=found.message or 0) if found else ()
+            later = log.history(db, found[0], after=found[1] or 0) if found else ()
             if found and not any(each.message.role == "assistant" and each.finish in _ANSWERED for each in later):
                 with suppress(responses.Refused):  # hidden, or open elsewhere: what was said is taken in anew
-                    return turns.resume_session(db, app, f"s{found.session}"), parts
+                    return turns.resume_session(db, app, f"s{found[0]}"), parts
             return _import_history(db, app, answered), parts
 
     def record(self, db: Database, app: App, session: int, message: int, answer: str) -> None:

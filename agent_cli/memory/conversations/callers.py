@@ -11,7 +11,7 @@ from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory.scope import CALLER_PLACE, PERSON, Scope
 from agent_cli.store import events, ids, keyed_hash
-from agent_cli.store.db import Database
+from agent_cli.store.db import Database, Row
 from agent_cli.values import frozen
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
@@ -48,14 +48,6 @@ class Caller:
     def describe(self) -> dict[str, Any]:
         shown = {"name": self.name, "memory": "yours" if self.mine else "its own", "may": self.may}
         return shown | {"at": self.at, "seen_at": self.seen_at, "revoked_at": self.revoked_at}
-
-
-@frozen
-class KnownSession:
-    """A session that a caller knows by its transcript, and the last message of that."""
-
-    session: int
-    message: int | None
 
 
 def add(db: Database, name: str, time: clock.Clock, *, mine: bool = False, writes: bool = True) -> tuple[Caller, str]:
@@ -142,10 +134,10 @@ def record_transcript(
         db.execute(query, (caller.owner, _key(db, caller, transcript), session, message, clock.utc(time())))
 
 
-def find_by_transcript(db: Database, caller: Caller, transcript: str) -> KnownSession | None:
+def find_by_transcript(db: Database, caller: Caller, transcript: str) -> Row | None:
+    """(session, last message of the transcript)."""
     query = "select session_id, message_id from answered where owner = ? and key = ?"
-    row = db.row(query, (caller.owner, _key(db, caller, transcript)))
-    return KnownSession(*row) if row else None
+    return db.row(query, (caller.owner, _key(db, caller, transcript)))
 
 
 def erase_answered(

@@ -287,11 +287,8 @@ def collect(db: Database, owner: str, period: Period, characters: int) -> Materi
 def parts_with_messages(db: Database, owner: str, period: Period) -> list[Period]:
     """The period and all smaller ones in it with messages, the shortest first."""
     days = active_days(db, owner, period.first, period.end)
-    return [
-        each
-        for each in periods.all_parts(period)
-        if each == period or any(each.first <= day < each.end for day in days)
-    ]
+    parts = periods.all_parts(period)
+    return [each for each in parts if each == period or any(each.first <= day < each.end for day in days)]
 
 
 def stream(material: Material, ask: AskModel | None, characters: int) -> Iterator[str]:
@@ -388,20 +385,15 @@ def _erase(db: Database, walk: lineage.Walk, time: clock.Clock) -> None:
     summaries.drop_sources(db, _sources(**rows))
 
 
-LINEAGE = lineage.Owner(
-    [
-        lineage.Table(
-            "summary",
-            line="iif(period = '', '', period || ': ') || text",
-            mentions=lineage.mentions_topic("text", "details"),
-            dated=False,  # it is erased with its messages
-            stated_text=lineage.joined("text", "details"),
-            other_texts=("text, details",),
-        )
-    ],
-    _erase,
-    _derive,
+_TABLE = lineage.Table(
+    "summary",
+    line="iif(period = '', '', period || ': ') || text",
+    mentions=lineage.mentions_topic("text", "details"),
+    dated=False,  # it is erased with its messages
+    stated_text=lineage.joined("text", "details"),
+    other_texts=("text, details",),
 )
+LINEAGE = lineage.Owner([_TABLE], _erase, _derive)
 
 
 def _sources(**rows: Iterable[int]) -> list[Source]:
