@@ -613,9 +613,7 @@ def _import_claim(memory: MemoryContext, claim: Claim, accepted: bool) -> bool:
     before = next(iter(facts.FACTS.select(memory.db, where, values)), None)  # of the same line, imported earlier
     if before and before.state != EXPIRED and not (accepted and before.state == PENDING):
         return False
-    if accepted:
-        return add(memory, claim).new
-    return propose(memory, claim, actor="person") is not None
+    return add(memory, claim).new if accepted else propose(memory, claim, actor="person") is not None
 
 
 def _parse_line(memory: MemoryContext, line: str, source: str) -> Claim:
