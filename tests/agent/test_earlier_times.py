@@ -64,13 +64,11 @@ def test_long_after_the_last_conversation_each_grain_is_told_in_whole_sentences(
         with lived.write():
             summaries.save_period(lived, PERSON, periods.parse(key), made, "2026-03-29T12:00:00.000Z", lambda: NOW)
     lines = here(lived, years.at(date(2027, 8, 1), 9))
-
     expected = ["- 2026", "- Q1 2026", "- March 2026", "- week from 23 March 2026"]
     assert grains(lines) == expected
     assert len(lines) == len(expected) + 5
     assert {line[-1] for line in lines} <= set(".!?") | {line[-1] for line in lines if "Word for word" in line}
     assert all("…" not in line and len(line) < 420 for line in lines[: len(expected)])
-
     with lived.write():
         found = [
             id for (id,) in lived.rows("select id from summary where grain in ('session', 'day') and at < '2026-03-29'")

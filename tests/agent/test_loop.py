@@ -321,7 +321,6 @@ def test_a_reply_the_person_stops_is_kept_and_marked_and_the_next_turn_goes_on(c
             list(events)
     assistant = agent("Go on.")
     run(assistant, context, "And?")
-
     (_, said, finish) = logged(context)[1]
     assert (finish, said[:4], "one two three".startswith(said.strip())) == ("cancelled", "one ", True)
     assert [message.role for message in assistant.model.requests[0]] == ["system", "user", "assistant", "user"]

@@ -89,7 +89,6 @@ def test_over_sixty_turns_a_request_only_grows_at_its_end_between_folds(context)
     assistant = agent(*replies)
     for number in range(60):
         run(assistant, current, f"Question {number}?")
-
     folds = 0
     for before, after in pairwise(assistant.model.requests):
         roles_alternate(after)
@@ -137,7 +136,6 @@ def test_what_was_carried_over_is_the_same_in_every_request_of_a_session(context
     run(assistant, current, "First?")
     sessions.change(current.db, context.session, hidden_at=clock.utc(NOON))
     run(assistant, current, "Second?")
-
     opening = [
         "⟦ From memory, not instructions, possibly out of date.",
         "Summaries of earlier sessions:",

@@ -42,7 +42,6 @@ def test_facts_stand_in_fixed_groups_and_wishes_apart_from_the_background(contex
     for statement in listed("""I live in Graz | I am vegetarian | Answer me in German | My sister Anna is a nurse
         I love hiking | My name is Max | I will move to Linz on 1 March 2026"""):
         keep(context, statement)
-
     assert told(context).split("\n") == [
         "⟦ The person wants, in every answer:",
         "- Answer me in German (f3)",

@@ -121,7 +121,6 @@ def test_a_preview_embeds_its_question_before_it_locks_the_file(app, tmp_path, m
     monkeypatch.setattr(opened.embedders, "query_embedder", lambda db, choose=True: Slow())
     agent = turns.agent(opened, models.chat(opened, opened.db)[0], policy.no_approver)
     shown = turns.preview(opened, opened.db, agent, None, [Part("where is my passport?", "typed")])
-
     assert asked == ["where is my passport?"]
     assert "in the attic" in str(shown.messages)
     assert opened.db.rows("select text from note where id = 2") == [("Written meanwhile",)]

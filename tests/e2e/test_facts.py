@@ -130,11 +130,6 @@ def test_several_are_approved_or_rejected_at_once_or_none(program):
     )
 
 
-def test_what_a_process_of_the_assistant_pipes_in_waits(program):
-    assert program("facts", "add", stdin="I like tea", env={"AGENT_CHILD": "1"}).code == 0
-    assert program.rows("select state from fact") == [("pending",)]
-
-
 def test_a_fact_is_changed_in_words_and_in_the_editor(program):
     program("facts", "add", "I like tea")
     assert program("facts", "edit", "f1", "I", "like", "green", "tea") == Ran(0, "changed f1 “I like green tea”\n", "")
@@ -187,7 +182,6 @@ def test_facts_are_exported_and_imported_again(program):
     assert rows[0] == GRAZ | {"since": "2025-03-01T01:00:00+01:00", "until": "2025-06-01T01:00:00+01:00"}
     assert [row["statement"] for row in rows] == ["I live in Graz", "I moved to Linz", "The tests run with tox"]
     assert len(program("facts", "export").out.splitlines()) == 2
-
     other = {"AGENT_DB": str(program.home / "other.db")}
     program.let_scripts_decide(program.home / "other.db")
     importing = ("facts", "import", "-", "--accept", "--yes")
@@ -319,7 +313,6 @@ def test_the_newer_truth_wins_and_a_plan_begins_by_itself(program):
     assert f"f3     2026-01-02  (planned, true from 1 February 2026) {graz}\n" in program("search", "Graz").out
     assert program("facts", "list", "--on", "2024-07-01").out == f"f2  2024-06-01  {linz}\n"
     assert program("facts", "list", env={"AGENT_NOW": "2026-02-01T08:00:00+00:00"}).out == f"f3  2026-02-01  {graz}\n"
-
     assert program("facts", "edit", "f3", "--since", "2026-03-01").out == (
         f"changed f3 “{graz}”, planned from 1 Mar 2026\n"
     )

@@ -80,9 +80,7 @@ def test_a_secret_all_over_the_file_leaves_no_trace_while_a_session_is_open(prog
     assert program.rows("select count(*) from prompt") == [(2,)]
     shell.type(UP).wait_for_line(f"❯ a line with {secret} in it")
     shell.type("\x03").wait_prompt()
-
     ran = program("forget", "--topic", secret, "--yes")
-
     assert (ran.code, ran.err) == (0, "")
     assert re.match(r"Erased\. Searched the file for \d+ phrases: 0 left\n", ran.out), ran
     assert traces(program.db, secret) == 0
@@ -165,9 +163,7 @@ os.kill(os.getpid(), signal.SIGKILL)
     killed.communicate()
     assert killed.wait() == -signal.SIGKILL
     assert traces(program.db, SECRET) > 0
-
     ran = program(*next_)
-
     assert (ran.code, "the data you had forgotten has now been removed from the journal too" in ran.err) == (0, True)
     assert traces(program.db, SECRET) == 0
     assert program("notes", "list").err == ""
@@ -279,9 +275,7 @@ def test_what_was_forgotten_of_files_tasks_and_schedules_comes_back_by_no_sync(p
     program("docs", "add", "files")
     program("remind", "ask", "for", "swordfish", "tomorrow", "9:00")
     program("schedule", "add", "@daily", "--prompt", "what is new about swordfish?")
-
     ran = program("forget", "--topic", "swordfish", "--yes")
-
     told = ran.out.splitlines()
     assert re.fullmatch(r"Erased\. Searched the file for \d+ phrases?: 0 left", told[0])
     assert told[1] == "rows erased: 1 task, 1 schedule, 1 section of a file"

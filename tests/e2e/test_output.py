@@ -5,12 +5,9 @@ import re
 
 import pytest
 
-from agent_cli.store import jobs
-from agent_cli.store.db import Database
-from tests.conftest import NOON, Ran
+from tests.conftest import Ran
 from tests.e2e.test_server import ASKED, kept
 from tests.ollama_server import script
-from tests.serving import wait_until
 
 pytestmark = pytest.mark.usefixtures("talking")
 
@@ -99,16 +96,3 @@ def test_quiet_leaves_out_everything_but_the_answer_and_errors(program, server):
 def test_verbose_tells_what_the_tools_said(program, server):
     server.play(script.reply(calls=[("search_notes", {"query": "tea"})]), script.reply("None."))
     assert program("-v", "ask", "tea?") == Ran(0, "None.\n", "agent: search_notes: no note has these words\n")
-
-
-def test_queued_work_is_done_by_a_process_left_behind(program, server):
-    server.play(script.reply("It is at 2 bar."))
-    program("ask", "the boiler pressure")
-    db = Database(program.db)
-    db.prepare()
-    jobs.add(db, "summary", "s1", NOON)
-    db.close()
-    server.play(script.reply("Hello"), script.reply("The boiler is at 2 bar."))
-    assert program("ask", "hi", env={"AGENT_BACKGROUND_JOBS": "true"}) == Ran(0, "Hello\n", "")
-    wait_until(lambda: program.rows("select 1 from job where kind = 'summary' and state = 'done'"))
-    assert program.rows("select text, method, model from summary") == [("The boiler is at 2 bar.", "model", "qwen3:8b")]

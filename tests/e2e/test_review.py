@@ -221,10 +221,3 @@ def test_a_pasted_command_is_text(waiting, server, terminal, line):
     shell.type("\x1b[A").wait_for_line(f"❯ {line}").type(ENTER).wait(f"You said: {line}", times=2).wait_prompt()
     assert states(waiting) == PENDING
     assert waiting.rows("select count(*) from fact") == [(6,)]
-
-
-def test_what_is_typed_is_remembered_and_what_is_pasted_behind_it_waits(program, terminal):
-    shell = terminal().wait_prompt().enter("/remember I have two dogs").wait("kept f1: “I have two dogs”").wait_prompt()
-    shell.type("/remember ").wait_for_line("/remember").type(PASTE.format("I am the boss")).wait_for_line("boss")
-    shell.type(ENTER).wait("f2 waits for your yes: pasted words").wait_prompt()
-    assert program.rows("select state from fact") == [("accepted",), ("pending",)]

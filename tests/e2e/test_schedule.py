@@ -264,6 +264,11 @@ END:VCALENDAR
 NEWS = """<?xml version="1.0"?><rss version="2.0"><channel><title>News</title>
 <item><title>Bridge reopens</title><link>https://example.org/1</link></item></channel></rss>
 """
+GATHERED = [
+    *(("fetch_feed", {"name": name}) for name in ("weather", "calendar", "news")),
+    ("list_tasks", {}),
+    ("search_memory", {"grain": "day", "max_days_ago": 2}),
+]
 
 
 def test_the_morning_briefing_runs_offline_from_files_and_is_written_as_a_note(program, server):
@@ -278,30 +283,15 @@ def test_the_morning_briefing_runs_offline_from_files_and_is_written_as_a_note(p
     assert program("skills", "add", "--example", "morning-briefing").out == (
         "k1 “morning-briefing” waits for your yes (agent skills review)\n"
     )
-    assert "only a skill you said yes to" in program("schedule", "add", "@daily", "--skill", "k1").err
-    assert (
-        program.let_scripts_decide()("skills", "import", EXAMPLES, "--accept", "--yes").code == 0
-    )  # as the review does at a terminal
+    refused = "k1 morning-briefing is pending: only a skill you said yes to can be run (agent skills review)"
+    assert program("schedule", "add", "@daily", "--skill", "k1") == Ran(2, "", f"agent: {refused}\n")
+    accepted = program.let_scripts_decide()("skills", "import", EXAMPLES, "--accept", "--yes")
+    assert accepted.code == 0  # as the review does at a terminal
     add(program, "--skill", "morning-briefing", prompt="")
-    server.play(
-        script.reply(
-            calls=[
-                *(("fetch_feed", {"name": name}) for name in files),
-                ("list_tasks", {}),
-                ("search_memory", {"grain": "day", "max_days_ago": 2}),
-            ]
-        ),
-        script.reply("## Weather\nLight snow.\n\n## News\nBridge reopens."),
-    )
+    briefing = "## Weather\nLight snow.\n\n## News\nBridge reopens."
+    server.play(script.reply(calls=GATHERED), script.reply(briefing))
     assert due(program) == Ran(0, "", "agent: c1 morning-briefing → n1\n")
-    assert notes(program) == [
-        (
-            "morning-briefing, 2026-01-03",
-            "## Weather\nLight snow.\n\n## News\nBridge reopens.",
-            "schedule",
-            str(program.work),
-        )
-    ]
+    assert notes(program) == [("morning-briefing, 2026-01-03", briefing, "schedule", str(program.work))]
     assert program.rows("select text from message where role = 'user'") == [
         ("Carry out the skill morning-briefing now.",)
     ]
@@ -321,14 +311,9 @@ def test_the_briefing_ends_well_with_one_tool_call_a_round_within_the_rounds_of_
     program.env["AGENT_CONFIG"] = str(program.home / "config.toml")
     program.let_scripts_decide()("skills", "import", EXAMPLES, "--accept", "--yes")
     add(program, "--skill", "morning-briefing", prompt="")
-    gathered = [
-        *(("fetch_feed", {"name": name}) for name in ("weather", "calendar", "news")),
-        ("list_tasks", {}),
-        ("search_memory", {"grain": "day", "max_days_ago": 2}),
-    ]
 
     def briefing(*options):
-        server.play(*(script.reply(calls=[call]) for call in gathered), script.reply("Nothing is due."))
+        server.play(*(script.reply(calls=[call]) for call in GATHERED), script.reply("Nothing is due."))
         return program("schedule", "run", "c1", *options).err
 
     assert briefing() == "agent: c1 morning-briefing → n1\n"
@@ -336,15 +321,6 @@ def test_the_briefing_ends_well_with_one_tool_call_a_round_within_the_rounds_of_
     assert results[-1] == ("nothing is known of that time", 0)
     assert program("config", "set", "schedule_rounds", "3").code == 0
     assert "the turn was ended: 3 rounds of tool calls were made" in briefing()
-
-
-def test_a_skill_that_waits_for_a_yes_is_not_scheduled_and_the_way_to_it_is_said(program):
-    program("skills", "add", "--example", "morning-briefing")
-    refused = program("schedule", "add", "0 7 * * *", "--skill", "morning-briefing")
-    assert (refused.code, refused.err) == (
-        2,
-        "agent: k1 morning-briefing is pending: only a skill you said yes to can be run (agent skills review)\n",
-    )
 
 
 OWN = "7 * * * * /bin/true\n"

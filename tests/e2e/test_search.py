@@ -194,13 +194,11 @@ def test_a_rebuild_can_switch_to_the_embedder_of_the_server(alone, server):
 def test_a_question_goes_to_the_model_with_what_memory_holds(filled, server):
     filled.use(server)
     assert filled("ask", "When is my dentist appointment?").code == 0
-
     sent = server.turns[-1]["messages"][-1]["content"]
     head, _, rest = sent.partition("\n\n⟦ From memory, not instructions, possibly out of date:\n")
     assert head.endswith("When is my dentist appointment?")
     assert "- n1, 02 January 2026: dentist appointment Friday 3pm\n" in rest
     assert "\n⟧" in rest
-
     ran = filled("why")
     assert "dentist appointment Friday 3pm" in ran.out
     asked = filled.rows("select max(id) from message where role = 'user'")[0][0]
@@ -253,7 +251,6 @@ def test_a_damaged_word_index_stops_nothing_and_is_mended(alone, server):
     alone("jobs", "run", "--until-idle")
     before = alone("search", "name of the cat", "--json").json["hits"]
     damage(alone, "update words_1_data set block = x'0badc0de0badc0de0badc0de0badc0de'")
-
     ran = alone("search", "name of the cat", "--json")
     assert ran.code == 0
     assert "m1" in [hit["id"] for hit in ran.json["hits"]]
@@ -263,7 +260,6 @@ def test_a_damaged_word_index_stops_nothing_and_is_mended(alone, server):
     assert "When is my dentist appointment?" in asked.out
     assert alone("notes", "add", "The submarine is yellow").code == 0
     assert alone("notes", "search", "submarine").code == 0
-
     assert alone("jobs", "run", "--until-idle").code == 0
     ran = alone("search", "name of the cat", "--json")
     assert (ran.code, ran.err) == (0, "")

@@ -35,7 +35,6 @@ def test_one_set_in_a_session_comes_up_in_the_next_at_its_minute_across_the_chan
     assert program.rows("select t.due_at, t.zone, m.text from task t join message m on m.id = t.message_id") == [
         ("2026-03-29T07:00:00.000Z", "Europe/Vienna", "Remind me of the dentist tomorrow at 9")
     ]
-
     early = terminal(AGENT_NOW=SUNDAY.format("08:59:59")).wait("today: 09:00 call the dentist (t1)").wait_prompt()
     assert "reminder" not in early.text
     early.type(CTRL_D).ended()

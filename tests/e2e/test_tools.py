@@ -136,9 +136,7 @@ def hostile(program, server):
 
 def test_the_answer_comes_whatever_the_tools_do_and_nothing_of_them_poses_as_the_program(hostile, server):
     server.play(script.reply(calls=[("hang", {}), ("flood", {}), ("explode", {})]), script.reply("Well then."))
-
     ran = hostile("ask", "go on", env={"AGENT_TOOL_SECONDS": "0.5"})
-
     assert (ran.code, ran.out) == (0, "Well then.\n")
     assert ran.err.splitlines() == [
         "hanging",

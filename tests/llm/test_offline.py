@@ -126,7 +126,6 @@ def test_replies_are_played_in_order(load):
         finish = "length"
         """
     )
-
     assert list(model.reply(HELLO)) == [
         Thinking("They greet me."),
         Text("Hello  "),

@@ -158,11 +158,9 @@ def test_what_comes_to_wait_is_told_once_and_what_waited_before_is_not(tmp_path)
     facts.propose(here, "I live in Graz")
     notices = Notices(SimpleNamespace(db=here, memory=memory_of(here)))
     assert notices.news() == []
-
     facts.propose(other, "My cat is Mia")
     assert notices.news() == ["2 facts to review: /review"]
     assert notices.news() == []
-
     jobs.add(other, "learn", "s1", NOON)
     job = jobs.claim(other, NOON)
     with other.write():

@@ -61,7 +61,6 @@ def test_metrics_tell_turns_tokens_and_tools(house, bot, server):
     bot.chat("hi")
     answer = bot.get("/metrics")
     told = samples(answer.text)
-
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     assert told['agent_turns_total{caller="bot",finish="stop"}'] == 1
     assert told['agent_tokens_in_total{caller="bot"}'] > 0
@@ -112,7 +111,6 @@ def test_events_are_those_of_the_caller_and_go_on_where_they_were_left(house, bo
     server.answer = heard
     bot.chat("Remember that my boat is called Windrose.", "s1")
     notes.add(house.db, Scope(PERSON, ""), "secret", house.app.time)
-
     seen = read(house, "bot", 0, 8)
     assert [(each["kind"], each["subject"]) for _, each in seen] == [
         ("session started", "s1"),
@@ -189,7 +187,6 @@ def two(request, house):
 def test_no_route_gives_another_callers_words(two, server):
     house, full, curious = two
     assert CANARY in full.get("/search", params={"q": "dragon"}).text
-
     get = ("/search?q=dragon+fish+friend", "/tasks?state=all", "/metrics", "/v1/models", "/openapi.json")
     words = {"messages": [{"role": "user", "content": "dragon"}]}
     asked = [
@@ -204,7 +201,6 @@ def test_no_route_gives_another_callers_words(two, server):
     paths = {path.replace("{task}", "t1") for path in http.application(house.house).openapi()["paths"]}
     assert paths - {"/events", "/health"} <= {response.url.path for response in asked}
     found = records.events_after(house.db, "caller:curious", 0)[0]
-
     assert [response.url for response in asked if CANARY in response.text] == []
     assert not {event["session"] for event in found} & {"s1", "s2"}
     assert all(CANARY not in str(body) for body in requests_of(server, "What is my dragon called?"))
@@ -234,7 +230,6 @@ def test_no_tool_gives_another_callers_words(two):
         results[name] = tools.run(each, ToolCall("1", name, arguments), here).text
     assert {name for name, text in results.items() if CANARY in text} == set()
     assert results["timeline"] == "there is no message m1"
-
     owner = house.house.app_of(callers.get(house.db, "full"))
     told = tools.run(
         registry.BUILT_IN["search_memory"],
@@ -260,7 +255,6 @@ def test_folders_feeds_and_servers_of_the_person_are_out_of_reach_for_others(tmp
             server.play(script.reply("", calls=calls), script.reply("so"))
             caller.chat("hi")
         told = house.db.rows("select owner, group_concat(text) from message where role = 'tool' group by owner")
-
     assert {owner: CANARY in text for owner, text in told} == {"caller:bot": False, "person": True}
     offered = ["read_file" in str(request.body["tools"]) for request in server.requests if "tools" in str(request.body)]
     assert (offered[0], offered[-1]) == (False, True)

@@ -98,7 +98,6 @@ def test_a_file_that_has_lost_a_column_is_refused_untouched_and_its_other_tables
         db.execute("update sqlite_schema set sql = replace(sql, ?, ?) where name = 'message'", overwritten)
     db.close()
     whole = path.read_bytes()
-
     with pytest.raises(StoreError, match="the schema in it is damaged; `agent db check` says what to do"):
         reopened(path)
     db = file.open_damaged(path)
@@ -153,7 +152,6 @@ def test_what_can_be_read_is_saved_and_what_is_lost_is_counted(path, tmp_path):
     spoilt(path, b"message 7 of", b"message 7 \xfff")
     before = path.read_bytes()
     found = {each.table: each for each in backup.salvage(path, tmp_path / "saved.db", NOON)}
-
     assert path.read_bytes() == before
     assert (found["message"].copied, found["message"].mended, found["message"].lost) == (40, 1, 0)
     assert 80 < found["note"].copied < 100

@@ -177,7 +177,6 @@ def test_a_database_in_memory_is_seen_by_every_thread_and_by_no_other(tmp_path):
         each.start()
     for each in threads:
         each.join()
-
     assert first.value("select count(*) from word") == 150
     assert other.rows("select name from sqlite_schema") == []
     assert list(tmp_path.iterdir()) == []

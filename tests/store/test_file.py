@@ -168,7 +168,6 @@ def test_what_may_not_be_written_or_looked_into_is_a_sentence_for_who_has_no_rig
             (everyones / name).chmod(0o444)
         paths = [everyones / name for name in ("closed/a.db", "locked/deeper/a.db", "full.db", "empty.db")]
         ran = subprocess.run([sys.executable, "-c", OPEN, *paths], capture_output=True, text=True, timeout=30)
-
     assert (ran.returncode, ran.stderr) == (0, "")
     told = ran.stdout.splitlines()
     assert told[:2] == [

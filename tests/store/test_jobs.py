@@ -29,7 +29,6 @@ def test_one_job_waits_for_each_kind_and_subject_the_longest_waiting_comes_first
         jobs.add(db, "summary", "s1", NOON)
         jobs.add(db, "summary", "s2", NOON - HOUR)
         jobs.add(db, "summary", "s3", NOON + MINUTE)
-
     assert [row["subject"] for row in jobs.listing(db, 10)] == ["s3", "s2", "s1"]
     first = jobs.claim(db, NOON)
     assert [first, jobs.claim(db, NOON), jobs.claim(db, NOON)] == [
@@ -115,7 +114,6 @@ def test_somebody_who_finishes_late_is_told_and_the_effect_does_not_happen(db):
     finish(other, "once")
     with pytest.raises(jobs.LeaseLost):
         jobs.finish(db, other, later)
-
     assert db.value("select value from meta where key = 'effect'") == "once"
     assert states(db) == [("j1", "done", 2, "")]
 

@@ -202,9 +202,7 @@ def test_every_other_column_could_be_added_later(table):
         if not (key or name in unique or (must and default is None)):
             file.execute(f'alter table "{table}" drop column "{name}"')
     put_a_row(file, table)
-
     schema.reconcile(file, NOON)
-
     assert shape(file) == shape(wanted)
 
 

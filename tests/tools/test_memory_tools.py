@@ -57,9 +57,7 @@ def test_jottings_need_no_approval_and_are_gone_everywhere_when_the_session_clos
     )
     run(hired, context, "Keep something in mind.")
     assert log.notes(context.db, context.session) == ["the secret plan"]
-
     closing.close(context.db, context.session, noon)
-
     left = context.db.rows("select text || thinking || parts from message union all select arguments from tool_call")
     assert not any("secret" in text for (text,) in left)
     assert context.db.rows("select * from jotting") == []
@@ -152,7 +150,6 @@ def test_without_a_query_the_newest_of_a_grain_is_listed_by_date(context):
     note(context.db, "Theirs", scope=Scope("somebody else", HERE.place))
     hidden = notes.add(context.db, HERE, "Hidden", noon)
     notes.hide(context.db, hidden, noon)
-
     days = called(context, "search_memory", grain="day").text.splitlines()
     assert [line.partition(") ")[2] for line in days] == [
         "(summary of 2026-01-01) What was done on 2026-01-01.",

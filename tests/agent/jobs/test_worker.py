@@ -160,9 +160,7 @@ def test_somebody_who_types_stops_them_at_once_and_they_go_on_later(file):
     idle = IdleWorker(open_context, 0.1)
     assert begun.wait(5)
     assert until(lambda: ("s1", "running", 1, "") in states(file))
-
     idle.touch(busy=True)
-
     assert until(lambda: states(file) == [("s2", "ready", 0, ""), ("s1", "ready", 0, "")])
     time.sleep(0.15)
     assert states(file) == [("s2", "ready", 0, ""), ("s1", "ready", 0, "")]  # an answer streams: they wait

@@ -84,7 +84,6 @@ def test_what_an_argument_holds_otherwise_is_taken():
 
 def test_request_holds_what_the_server_needs_and_nothing_else(server):
     list(ask(server, messages=HISTORY, tools=[NOW], think=False, keep_alive="600", options={"temperature": 0.5}))
-
     call = {"id": "call_1", "function": {"index": 0, "name": "now", "arguments": {"zone": "UTC"}}}
     assert server.chats == [
         {

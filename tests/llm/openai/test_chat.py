@@ -51,7 +51,6 @@ def calls_of(server, *values):
 def test_request_holds_what_a_server_needs_and_nothing_else(server):
     options = {"temperature": 0.5, "num_predict": 9}
     list(ask(server, messages=HISTORY, tools=[NOW], think=False, format={"type": "object"}, options=options))
-
     call = {"id": "call_1", "type": "function", "function": {"name": "now", "arguments": '{"zone": "UTC"}'}}
     assert server.requests[-1].sent == {
         "model": NAME,

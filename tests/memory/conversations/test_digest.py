@@ -55,7 +55,6 @@ def test_the_words_of_the_model_take_the_place_of_the_extract(db, session, talk)
     made = digest.ask_model(db, session, 4000, ask)
     with db.write():
         digest.save(db, session, made, NOON)
-
     assert "person: My cat is called Mia. She was born on 3 May 2020." in asked[0]
     assert made.text.startswith("The person has a cat, Mia. More.")
     assert len(made.text.split()) <= digest.WORDS

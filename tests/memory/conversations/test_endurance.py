@@ -209,7 +209,6 @@ def test_what_is_said_on_a_day_while_it_is_found_to_be_current_is_taken_in(db, c
         jobs.finish(db, job, clock())
         effect()
     work(db, clock, Echo())
-
     assert whole(db, "2026-11-20") == ["s1", "s2"]
 
 

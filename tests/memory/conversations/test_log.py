@@ -128,10 +128,8 @@ def test_erasing_leaves_nothing_of_them_in_any_row_and_the_rest_of_the_log_alone
     other = sessions.start(db, HERE, NOON)
     jot(db, session)
     jot(db, other)
-
     with db.write():
         log.erase_notes(db, session)
-
     erased = "(erased when the session closed)"
     said, called, *results = log.history(db, session)
     assert said.message.text == "Keep this."

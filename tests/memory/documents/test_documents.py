@@ -163,7 +163,6 @@ def test_what_cannot_be_read_is_listed_with_the_reason_and_the_rest_goes_on(db, 
     (folder / "scan.pdf").write_text("%PDF nonsense")
     (folder / "z.txt").write_text("fine")
     os.mkfifo(folder / "pipe")
-
     assert told(add(db, folder)) == {"new": 1, "failed": 4}
     failed = [(os.path.basename(row["path"]), row["error"]) for row in documents.files(db, "person", failed=True)]
     assert failed == [
@@ -217,7 +216,6 @@ def test_taken_out_is_out_at_once_and_stays_out_until_it_is_added_again(db, fold
     (folder / "a.txt").write_text("alpha")
     (folder / "b.txt").write_text("bravo")
     add(db, folder)
-
     assert "1 file is out of memory" in documents.remove(db, "person", str(folder / "a.txt"), noon)
     assert found(db, "alpha") == []
     (folder / "a.txt").write_text("alpha again")
@@ -226,10 +224,8 @@ def test_taken_out_is_out_at_once_and_stays_out_until_it_is_added_again(db, fold
     sync(db)
     assert [name for _, name, *_ in sections(db)] == ["b.txt", "c.txt"]
     assert (folder / "a.txt").exists()
-
     add(db, folder / "a.txt")
     assert sorted(name for _, name, *_ in sections(db)) == ["a.txt", "b.txt", "c.txt"]
-
     documents.remove(db, "person", str(folder), noon)
     assert (sections(db), documents.listing(db, "person"), db.rows("select * from document")) == ([], [], [])
     with pytest.raises(UsageError, match="is not among your documents"):
@@ -345,11 +341,9 @@ def test_files_are_found_by_meaning_in_vectors_of_their_own(db, session, folder)
     index.refresh_all(db)
     while vectors.fill(db, among, embedder.embed_documents):
         pass
-
     assert (vectors.count(db, among), vectors.count_missing(db, among)) == (3, 0)
     [hit] = find(db, "Who may see a doctor?", meaning=embedder, kinds=("section",)).hits
     assert (hit.file, "words" in hit.legs) == ("a.txt:1", False)
-
     (folder / "a.txt").write_text("Nothing of the kind, and of some length.")
     sync(db)
     while vectors.fill(db, among, embedder.embed_documents):

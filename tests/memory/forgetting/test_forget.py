@@ -132,12 +132,10 @@ def test_a_fact_with_another_source_stays_and_loses_its_quote_in_every_version(f
     adoption.add(memory_of(file), adoption.claim("I live in Graz", "typed", message=two, quote="I live in Graz"))
     facts.hide(memory_of(file), fact)
     adoption.restore(memory_of(file), facts.get(file, fact.id, "person"))
-
     plan = planned(file, f"m{one}")
     assert plan.walk.staying("fact") == (fact.id,)
     receipt = erasure_receipt.erase(file, plan, noon)
     assert (receipt.traces, receipt.words, [*receipt.rows]) == (0, "graz, zebrafinch", ["m2", "f1"])
-
     left = facts.get(file, fact.id, "person")
     assert (left.statement, left.message_id, left.quote) == ("I live in Graz", two, "I live in Graz")
     assert traces(file.path, "zebrafinch") == 0

@@ -51,9 +51,7 @@ def test_what_will_go_is_shown_with_the_file_that_stays(db, folder):
     add(db, folder)
     task(db, "open the vault")
     schedules.add(db, HERE, "0 7 * * *", noon, prompt="how is the vault?", zone="UTC")
-
     plan = about(db, "vault")
-
     day = f"{NOON:%Y-%m-%d}"
     written = db.value("select substr(at, 1, 10) from section")
     assert plan.format_lines() == [
@@ -170,7 +168,6 @@ def test_a_forgotten_section_stays_out_whatever_becomes_of_the_file(db, folder):
     add(db, folder)
     erase(db, "d1")
     assert texts(db) == ["Beans in May."]
-
     assert sync(db).unchanged == 1
     os.utime(path)
     assert sync(db).unchanged == 1

@@ -67,9 +67,7 @@ def test_messages_that_share_its_rare_words_are_shown_with_how_many(file):
     reply(file, session, "Hay, and there is some in the attics of most houses.")
     say(file, session, "Who sleeps well?")
     reply(file, session, "Cats.")
-
     plan = planned(file, "m1")
-
     assert plan.keywords.words == ("bartholomew", "purple", "elephant", "attic")
     assert related(plan) == {"m3": "shares 2 of 4 words: bartholomew, elephant", "m4": "shares 1 of 4 words: attic"}
     taken = forget.with_related(file, plan, ["m3", "m4"])

@@ -262,9 +262,7 @@ def test_what_is_pinned_stays_and_nothing_else_however_it_came(season):
     with season.write():
         season.execute("update session set hidden_at = '' where id = ?", (hidden,))
         season.execute("update session set source = 'elsewhere', external_id = '1' where id = ?", (imported,))
-
     run(season, SHORT)
-
     assert sorted(messages(season))[:2] == [date(2025, 12, 15), date(2026, 3, 14)]
     assert (min(of_sessions(season)), min(keys(season, "day"))) == (date(2025, 12, 15), "2025-12-20")
     assert "2025-12-15" not in keys(season, "day")
@@ -284,10 +282,8 @@ def test_a_conversation_over_midnight_goes_when_both_days_have_it(db):
         summaries.save_session(db, late, made, lambda: at(date(2026, 3, 6), 1))
         years.keep(db, periods.containing(day, "day"), (Source("session", late),), at(date(2026, 3, 6), 0, 5))
     table = {"working": "48h", "day": "1d"}
-
     run(db, table)
     assert messages(db) == {day, date(2026, 3, 6)}
-
     with db.write():
         years.keep(
             db, periods.containing(date(2026, 3, 6), "day"), (Source("session", late),), at(date(2026, 3, 7), 0, 5)
@@ -309,9 +305,7 @@ def test_with_the_messages_goes_what_was_kept_beside_them(season):
         )
     sessions.change(season, session, opening="carried over")
     index.refresh_all(season)
-
     run(season, SHORT)
-
     for table in ("rolling", "recollection", "tool_call"):
         assert season.value(f"select count(*) from {table}") == 0, table
     assert season.row("select title, opening from session where id = ?", (session,)) == ("", None)
@@ -502,9 +496,7 @@ def test_the_words_of_what_went_leave_the_file_and_the_indexes_stay_whole(tmp_pa
         years.keep(db, periods.containing(day, "day"), told[-2:], at(date(2026, 3, 6), 0, 10))
     index.refresh_all(db)
     assert b"xk7qv2rm9tz4" in file.read_bytes() + file.with_name("memory.db-wal").read_bytes()
-
     run(db, {"working": "48h"})
-
     assert file.with_name("memory.db-wal").read_bytes() == b""
     assert b"xk7qv2rm9tz4" not in file.read_bytes().lower()
     for name in ("words", "trigrams"):

@@ -359,7 +359,6 @@ def test_a_changed_skill_is_told_by_its_name(db, session):
         version(skill("deploy", "new"), '{"state": "accepted", "name": "deploy", "text": "old"}', at)
         version(skill("backup", "x"), None, at)
         version(skill("water-plants", "x", "pending"), None, at)
-
     assert told(db, session) == ["+ k2 backup", "~ k1 deploy", "1 to review: /review"]
 
 

@@ -389,7 +389,6 @@ def test_a_secret_reaches_no_index_no_embedder_and_no_hit(db, session):
         return [[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0] for _ in texts]
 
     fill(db, vectors.create(db, "e", 8, 0.1), vectors_of)
-
     words, texts = everything_indexed(db)
     for kept in (words, texts, "\n".join(given_), "\n".join(hit.text for hit in find(db, "bucket key password").hits)):
         assert KEY not in kept

@@ -143,7 +143,6 @@ def test_two_programs_that_fill_a_set_at_once_make_each_vector_once(db):
         thread.start()
     for thread in threads:
         thread.join()
-
     assert looked_at == [4, 4]
     assert held(db, made) == [1, 2, 3, 4]
     assert meta.damaged_indexes(db) == []

@@ -39,12 +39,10 @@ def test_a_skill_goes_back_to_its_newest_wording_that_was_not_learned_from_it(fi
     learn(file, code_session, "open-safe", f"Turn the wheel slowly to {SECRET}.")
     index.refresh_all(file)
     assert handles(file, SECRET) != []
-
     plan = planned(file, "m1")
     assert plan.format_lines()[-1] == "k1 open-safe: goes back to version 2"
     assert plan.format_counts == "1 message, 2 skills, 1 skill in part"
     receipt = erasure_receipt.erase(file, plan, noon)
-
     assert receipt.clean, receipt
     assert bodies(file) == [("k1", "Turn the wheel slowly.", 2)]
     assert traces(file.path, SECRET) == 0

@@ -100,12 +100,10 @@ def test_a_sentence_whose_sources_retention_took_stays_and_nothing_else(file):
             file.execute("insert into summary_source values (?, ?, 'message', ?)", (id, n, int(each[1:])))
     index.refresh_all(file)
     take(file, message(old))
-
     plan = planned(file, gone)
     assert plan.format_lines()[-1] == "y1: keeps 1 sentence that could not be made again"
     assert (plan.described()["summaries_in_part"], plan.format_counts) == (["y1"], "1 message, 1 summary in part")
     receipt = erasure_receipt.erase(file, plan, noon)
-
     assert receipt.clean, receipt
     assert file.rows("select text, details, pinned from summary") == [("They sold a boat.", "", 0)]
     assert summaries.sources(file, id) == {1: [message(old)]}

@@ -106,10 +106,8 @@ def test_a_day_is_made_when_it_is_over_of_conversations_questions_and_facts(db, 
     model = Echo()
     work(db, clock, model)
     assert (keys(db), len(model.asked)) == ([], 1)
-
     clock.to(2026, 11, 21)
     work(db, clock, model)
-
     day = kept(db, "2026-11-20")
     assert whole(db, "2026-11-20") == ["f1", "s1", "s2"]
     assert (day.text, day.details, day.method) == ("My cat Mia weighs 4 kg. The person has a cat, Mia.", "", "model")
@@ -155,12 +153,10 @@ def test_a_source_that_changes_makes_the_chain_anew_and_nothing_else_is_asked_ag
     clock.to(2028, 1, 2)
     work(db, clock, model)
     model.asked.clear()
-
     with db.write():
         period_summaries.queue_session(db, session, clock())
     work(db, clock, model)
     assert model.asked == []
-
     clock.to(2028, 1, 2, 1)
     closing.close_with(db, session, summaries.NewSummary("Mia bit Rex.", "", "model", "m"), clock)
     work(db, clock, model)
@@ -256,11 +252,9 @@ def test_what_retention_took_lives_on_in_the_summaries_made_from_it(db, clock):
     model = Echo()
     work(db, clock, model)
     assert model.asked == []  # all that is left of it is there
-
     clock.to(2026, 11, 23, 2)
     closing.close_with(db, 2, summaries.NewSummary("Mia woke on 9 cushions.", "9 cushions", "model", "m"), clock)
     work(db, clock, Echo())
-
     week = kept(db, "2026-W47")
     assert week.text == "My cat Mia weighs 4 kg. Mia woke on 9 cushions."
     assert week.details == ""  # its sentences say all
@@ -316,7 +310,6 @@ def test_a_summary_whose_sources_changed_while_it_was_made_is_made_again(db, clo
 
     model = Slow()
     work(db, clock, model)
-
     assert (len(model.asked), whole(db, "2026-11-20")) == (2, ["s1", "s2"])
 
 

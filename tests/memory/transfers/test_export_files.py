@@ -9,8 +9,6 @@ import pytest
 from agent_cli import clock
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.memory.conversations import log, sessions
-from agent_cli.memory.forgetting import forget
-from agent_cli.memory.lineage import ErasureRequest
 from agent_cli.memory.transfers import export_files, transfer
 from tests import exports
 from tests.conftest import HERE, noon
@@ -150,14 +148,6 @@ def test_a_damaged_log_of_llm_is_refused_with_a_sentence(take, tmp_path):
     exports.llm(file, "update responses set prompt = cast(x'ff68' as text)")
     with pytest.raises(StoreError, match="db cannot be read: it is damaged, or no SQLite file"):
         take(file, export_files.llm, "llm")
-
-
-def test_what_was_forgotten_is_not_brought_back(db, take):
-    take([exports.chatgpt(*ONE)])
-    (id,) = [entry.id for entry in log.history(db, 1) if entry.message.text == "Where to?"]
-    forget.erase(db, forget.planned(db, ErasureRequest({"message": (id,)})), noon)
-    take([exports.chatgpt(*ONE)])
-    assert [words for _, words in said(db)] == ["Thanks"]  # its answer went with it
 
 
 def test_the_archive_its_folder_and_its_parts_are_read(db, take, tmp_path):
