@@ -35,14 +35,14 @@ def prepare_search(app: App, db: Database) -> vectors.QueryEmbedder | None:
     return app.embedders.query_embedder(db, choose=False)
 
 
-def search(app: App, allowed: "Filter", limit: int) -> Callable[[str], "RecallResult"]:
+def search(app: App, allowed: "Filter", limit: int, least: float = 0.0) -> Callable[[str], "RecallResult"]:
     """What finds words in all that is remembered, its indexes brought up to date; damaged ones are reported."""
     from agent_cli.memory.search import recall  # an answer that recalls nothing needs none of it
 
     embedder = prepare_search(app, app.db)
 
     def find(query: str) -> "RecallResult":
-        found = recall.find(app.db, query, allowed, app.time(), limit, embedder)
+        found = recall.find(app.db, query, allowed, app.time(), limit, embedder, least=least)
         report_damage(app, app.db, found.damaged)
         return found
 

@@ -75,7 +75,7 @@ def search(
     )
     if (batch is None) == (not words):
         raise UsageError("say what to find, or name a file of questions with --batch")
-    find = upkeep.search(app_, allowed, limit)
+    find = upkeep.search(app_, allowed, limit, 0.0 if as_json or batch else recall.LEAST)
     if batch:
         with opened(batch) as questions:
             for question in (line.rstrip("\n") for line in questions if line.strip()):
@@ -98,7 +98,7 @@ def search(
 
 
 def _print(app_: App, query: str, hits: Sequence[recall.Hit], explain: bool) -> None:
-    display = output.look()
+    display, hits = output.look(), recall.with_replies(app_.db, hits)
     if hits and display and not explain:
         from agent_cli.repl import pages  # a pipe needs none of it
 

@@ -143,6 +143,18 @@ def mentions(db: Database, query: str, allowed: Filter, now: datetime, limit: in
     return _to_hits(db, (Scored(row, 0.0) for row in islice(found, limit)))
 
 
+def with_replies(db: Database, hits: Sequence[Hit]) -> list[Hit]:
+    """The hits, each question of the person followed by what a model said to it."""
+    sql = """select r.id, r.text from said q join said r on r.id = (
+            select min(id) from said where session_id = q.session_id and id > q.id and role <> 'tool' and text <> '')
+        where q.id = ? and r.role = 'assistant' and r.model <> 'offline'"""
+    found, shown = list[Hit](), {hit.id for hit in hits if hit.kind == "message"}
+    for hit in hits:
+        replies = db.rows(sql, (hit.id,)) if hit.role == "user" and statements.only_asks(hit.text) else ()
+        found += [hit, *(replace(hit, id=id, text=words) for id, words in replies if id not in shown)]
+    return found
+
+
 def _read_alone(request: Request, ids: Iterable[int], question: Question) -> list[CandidateRow]:
     """The rows of these that are allowed and current, in order, without what stands around them."""
     ids = list(ids)

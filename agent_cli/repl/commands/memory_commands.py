@@ -72,9 +72,11 @@ def search(conversation: Conversation, argument: str) -> Result:
         current_session=conversation.id,
         fact_half_life=app.fact_half_life,
     )
-    found = recall.find(app.db, argument, allowed, app.time(), 10, embedder)
+    found = recall.find(app.db, argument, allowed, app.time(), 10, embedder, least=recall.LEAST)
     known = found.verdict != "nothing"
-    hits = found.hits if known else recall.mentions(app.db, argument, allowed, app.time(), 10)
+    hits = recall.with_replies(
+        app.db, found.hits if known else recall.mentions(app.db, argument, allowed, app.time(), 10)
+    )
     if not hits:
         return "nothing is known of it"
     above = "" if known else "nothing is known of it, only that it was mentioned:\n\n"

@@ -241,6 +241,8 @@ class Shell:
                 message = await asyncio.to_thread(offer.check) or message
             case errors.ModelUnavailable() if error.absent and offer.absence_known():
                 message = _STILL_ABSENT
+            case errors.ModelFailed() if self._stored:
+                message += " · /retry asks again"
         self._say(message, role=FAILED)
         return line if isinstance(error, StoreError) and not self._stored else ""
 

@@ -75,6 +75,12 @@ def test_a_key_stops_the_answer_and_keeps_the_part(talked, server, terminal, key
     assert server.turns[-1]["messages"][2]["content"] == f"{part} ⟦ cut off here: cancelled ⟧"
 
 
+def test_a_server_that_dies_in_an_answer_names_the_command_that_asks_again(talked, server, terminal):
+    server.play(script.reply("word3", then=script.CUT), script.reply("Whole."))
+    shell = terminal().wait_prompt().enter("go on").wait("what arrived is kept ·").wait("/retry asks again")
+    shell.wait_prompt().enter("/retry").wait("Whole.").wait_prompt()
+
+
 def test_the_ctrl_c_that_stopped_an_answer_is_not_the_first_of_two(talked, server, terminal):
     begin_only(server)
     shell = terminal().wait_prompt().enter("go on").wait("word3").type(CTRL_C).wait("· stopped").wait_prompt()
