@@ -296,18 +296,9 @@ def serve(
     state = ServerState(app, limits)
     with ThreadPoolExecutor(1) as maker:  # a signal ends this thread: in the midst of a library's work it may be lost
         gate = maker.submit(Gate, state, (host, *names), allow_remote=allow_remote).result()
-    settings = uvicorn.Config(
-        gate,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=round(2 * limits.grace_seconds + 5),
-        lifespan="on",
-        ws="none",
-        proxy_headers=False,
-        http=limited_protocol(limits),
-        log_level="error",
-    )
+    options: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False, "log_level": "error"}
+    options |= {"lifespan": "on", "ws": "none", "proxy_headers": False, "http": limited_protocol(limits)}
+    settings = uvicorn.Config(gate, timeout_graceful_shutdown=round(2 * limits.grace_seconds + 5), **options)
     server = _Server(settings, state)
     address, number = listening.getsockname()[:2]
     ready(f"http://{f'[{address}]' if ':' in address else address}:{number}")

@@ -36,13 +36,8 @@ def _resolve_arguments(context: ToolContext, arguments: dict[str, Any]) -> dict[
     return resolved
 
 
-_OPTIONS: dict[str, Any] = {
-    "risk": "read",
-    "offered": lambda context: bool(context.access.folders),
-    "source": "files",
-    "seconds": _TIMEOUT,
-    "resolve": _resolve_arguments,
-}
+_OPTIONS: dict[str, Any] = {"risk": "read", "source": "files", "seconds": _TIMEOUT, "resolve": _resolve_arguments}
+_OPTIONS["offered"] = lambda context: bool(context.access.folders)
 
 
 @tool(**_OPTIONS)
