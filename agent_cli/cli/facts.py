@@ -268,18 +268,11 @@ def _proposal_lines(app_: App, fact: Fact) -> Iterator[str]:
 @app.command()
 def history(app_: App, handle: FactHandle, limit: Limit = 50, as_json: AsJson = False) -> None:
     """Show what was done to a fact, the latest first."""
-    fact = _find(app_, handle)
+    fact, columns = _find(app_, handle), ("change", "statement", "state", "actor", "undone", "at")
     output.listing(
         facts.history(app_.db, fact.id)[::-1][:limit],
         as_json,
-        lambda each: {
-            "change": each.change,
-            "statement": each.was.get("statement", ""),
-            "state": each.was.get("state", ""),
-            "actor": each.actor,
-            "undone": each.undone,
-            "at": each.at,
-        },
+        lambda each: {name: getattr(each, name, each.was.get(name, "")) for name in columns},
         "day change actor was",
         lambda each: (
             *(fact.local_day(each.at), each.change + (" (undone)" * each.undone), each.actor),
@@ -469,15 +462,11 @@ def _table(found: Sequence[Fact], as_json: bool, now: datetime, empty: str, *, m
         words = [f"{statement}{f' ({mark})' if mark else ''}" for _, _, mark, statement in map(row, found)]
         print(pages.facts_page(list(zip(found, words, strict=True)), display))
     else:
-        output.listing(
-            found,
-            as_json,
-            lambda each: each.describe() | {"planned": each.is_planned(now)},
-            "id day mark fact",
-            row,
-            empty,
-            "mark",
-        )
+
+        def described(fact: Fact) -> dict[str, Any]:
+            return fact.describe() | {"planned": fact.is_planned(now)}
+
+        output.listing(found, as_json, described, "id day mark fact", row, empty, "mark")
 
 
 def _row(fact: Fact, now: datetime, marks: bool) -> tuple[str, str, str, str]:

@@ -63,12 +63,8 @@ def command(
         return
     named = [sessions.resolve(app_.db, each, app_.scope.owner).handle for each in session or ()]
     try:
-        plan = _plan(
-            app_,
-            [*(handles or ()), *named],
-            (about or "").strip(),
-            *(clock.utc(moment) if moment else None for moment in (begins, ends)),
-        )
+        times = (clock.utc(moment) if moment else None for moment in (begins, ends))
+        plan = _plan(app_, [*(handles or ()), *named], (about or "").strip(), *times)
     except UsageError:
         if app_.finished_erasure or forget.is_pending(app_.db):  # the same command is repeated to finish an erasure
             _resume(app_, about or "", as_json)

@@ -116,12 +116,8 @@ class Invocation:
     @property
     def model_only_option(self) -> str:
         """The first given option that only matters when a model is asked; empty when none is given."""
-        options = {
-            "--incognito": self.incognito,
-            "--memory": self.memory,
-            "--no-memory": self.memory is False,
-            "--interactive": self.interactive,
-        }
+        options = {"--incognito": self.incognito, "--memory": self.memory, "--no-memory": self.memory is False}
+        options["--interactive"] = self.interactive
         return next((name for name, given in options.items() if given), "")
 
     def check(self) -> None:

@@ -117,14 +117,10 @@ def _note(app_: App, handle: str) -> notes.Note:
 
 
 def _list(found: list[notes.Note], as_json: bool, empty: str) -> None:
-    output.listing(
-        found,
-        as_json,
-        notes.Note.describe,
-        "id day name",
-        lambda note: (note.handle, f"{local(note.at, note.utc_offset):%Y-%m-%d}", note.name),
-        empty,
-    )
+    def row(note: notes.Note) -> tuple[str, str, str]:
+        return note.handle, f"{local(note.at, note.utc_offset):%Y-%m-%d}", note.name
+
+    output.listing(found, as_json, notes.Note.describe, "id day name", row, empty)
 
 
 remind_app = group()

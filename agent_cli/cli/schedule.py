@@ -101,18 +101,9 @@ def add(
             raise UsageError(f"{found.handle} {found.name} is {state}: only a skill you said yes to can be run{way}")
         skill = found.name
     target, where = choose(to_file, to_command or (), to_note)
-    added = schedules.add(
-        app_.db,
-        app_.scope,
-        schedules.from_words(" ".join(when), app_.time()),
-        app_.time,
-        zone=schedules.machine_zone(),
-        prompt=prompt,
-        skill=skill,
-        model=model,
-        target=target,
-        target_path=where,
-    )
+    cron, zone = schedules.from_words(" ".join(when), app_.time()), schedules.machine_zone()
+    what = {"zone": zone, "prompt": prompt, "skill": skill, "model": model, "target_path": where}
+    added = schedules.add(app_.db, app_.scope, cron, app_.time, target=target, **what)
     output.say(f"added {_short(added)}: {schedules.explain(added.cron)}, next {_when(added.next_at, added)}")
     _warn_unless_run(app_, [added])
 
@@ -438,15 +429,8 @@ def _run_turn(app: App, schedule: Schedule, stop: Cancel) -> turns.Outcome:
     cancel = Cancel()
     too_late = f"no whole answer within {TIME_LIMIT // 60} minutes; what arrived is kept"
     with ask.limited(cancel, TIME_LIMIT, too_late), stop.on_cancel(cancel):
-        return turns.run_once(
-            app,
-            [Part(words, "schedule")],
-            "schedule",
-            cancel,
-            title=f"scheduled: {schedule.name}",
-            instructions=instructions,
-            rounds=app.config.schedule_rounds,
-        )
+        asked, title, rounds = [Part(words, "schedule")], f"scheduled: {schedule.name}", app.config.schedule_rounds
+        return turns.run_once(app, asked, "schedule", cancel, title=title, instructions=instructions, rounds=rounds)
 
 
 def _deliver(app: App, schedule: Schedule, answer: str, stop: Cancel) -> str:

@@ -117,15 +117,9 @@ def _as_json(found: recall.RecallResult, explain: bool) -> dict[str, Any]:
 
 
 def _hit(hit: recall.Hit, explain: bool) -> dict[str, Any]:
-    row = {
-        "kind": kinds.BY_NAME[hit.kind].shown,
-        "id": hit.handle,
-        "external_id": hit.external_id,
-        "session": f"s{hit.session}" if hit.session else None,
-        "at": clock.utc(clock.from_timestamp(hit.at)),
-        "score": round(hit.score, 6),
-        "text": hit.text,
-    }
+    row: dict[str, Any] = {"kind": kinds.BY_NAME[hit.kind].shown, "id": hit.handle, "external_id": hit.external_id}
+    row |= {"session": f"s{hit.session}" if hit.session else None, "at": clock.utc(clock.from_timestamp(hit.at))}
+    row |= {"score": round(hit.score, 6), "text": hit.text}
     if hit.path:
         row |= {"path": hit.path, "line": hit.line, "page": hit.page}
     elif hit.label:
@@ -272,14 +266,12 @@ def list_docs(
     owner = app_.scope.owner
     if files or failed:
         columns = "path error" if failed else "first sections path error"
-        output.listing(
-            documents.files(app_.db, owner, failed=failed),
-            as_json,
-            dict,
-            columns,
-            lambda row: [short_path(row[name]) if name == "path" else row.get(name) for name in columns.split()],
-            "every file could be read" if failed else _NO_DOCS,
-        )
+        found, none = documents.files(app_.db, owner, failed=failed), "every file could be read"
+
+        def shown(row: dict[str, Any]) -> list[Any]:
+            return [short_path(row[name]) if name == "path" else row.get(name) for name in columns.split()]
+
+        output.listing(found, as_json, dict, columns, shown, none if failed else _NO_DOCS)
     else:
         output.listing(documents.listing(app_.db, owner), as_json, dict, "pattern details", _collection, _NO_DOCS)
 

@@ -53,15 +53,11 @@ def serve(
         invocation.note("other machines may reach this server, and what is said goes over the network unencrypted")
     limits = ServerLimits(turns=turns, turn_seconds=seconds, grace_seconds=grace)
     with reminders.shown_meanwhile(app_, invocation.note, quiet=invocation.quiet):
-        code = http.serve(
-            app_,
-            host,
-            port,
-            limits,
-            name or [],
-            allow_remote=insecure_bind,
-            ready=lambda address: invocation.note(f"serving at {address} (Ctrl-C ends; try: curl {address}/health)"),
-        )
+
+        def ready(address: str) -> None:
+            invocation.note(f"serving at {address} (Ctrl-C ends; try: curl {address}/health)")
+
+        code = http.serve(app_, host, port, limits, name or [], allow_remote=insecure_bind, ready=ready)
     raise Exit(code)
 
 

@@ -187,15 +187,12 @@ def _import(source: str, invocation: Invocation, file: Export) -> None:
     read = {"chatgpt": export_files.chatgpt, "claude": export_files.claude, "llm": export_files.llm}[source]
     app_ = invocation.app()
     with output.ProgressLine(invocation.quiet) as line:
-        done = transfer.import_sessions(
-            app_.db,
-            app_.scope,
-            read(file),
-            source,
-            app_.time,
-            output.first_notes(line.note),
-            lambda seen, new: line.step(f"{seen:,} conversations read,", new, None, "new messages"),
-        )
+
+        def tell(seen: int, new: int) -> None:
+            line.step(f"{seen:,} conversations read,", new, None, "new messages")
+
+        complain = output.first_notes(line.note)
+        done = transfer.import_sessions(app_.db, app_.scope, read(file), source, app_.time, complain, tell)
         line.show("making them searchable")
         upkeep.index_all(app_, app_.db)
         background.start(app_)

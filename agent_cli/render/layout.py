@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import StringIO
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent_cli import kinds
 from agent_cli.render.styles import BOLD, DIM, NEEDS_YOU, PROGRAM, Display
@@ -276,15 +276,9 @@ def _printed(drawing: "RenderableType", display: Display) -> str:
     from rich.console import Console
 
     styled = bool(display.shown(DIM))
-    console = Console(
-        file=StringIO(),
-        width=display.width(),
-        color_system="standard" if styled else None,
-        force_terminal=styled,
-        no_color=not display.colour,
-        highlight=False,
-        legacy_windows=False,
-    )
+    look: dict[str, Any] = {"color_system": "standard" if styled else None, "force_terminal": styled}
+    look["no_color"] = not display.colour
+    console = Console(file=StringIO(), width=display.width(), highlight=False, legacy_windows=False, **look)
     with console.capture() as drawn:
         console.print(drawing)
     return "\n".join(line.rstrip() for line in drawn.get().rstrip("\n").split("\n"))
