@@ -220,9 +220,9 @@ def search_memory(
     now = context.time()
     since, until = between_days(now, max(0, min_days_ago) or None, max(0, max_days_ago) or None)
     when: dict[str, Any] = {"since": since, "until": until, "fact_half_life": context.fact_half_life}
-    here: dict[str, Any] = {"current_place": context.scope.place}
-    here["current_session"] = None if context.memory else context.session
-    allowed = Filter(context.scope.owner, searched[0], unit=searched[1], **when, **here)
+    around: dict[str, Any] = {"current_place": context.scope.place}
+    around["current_session"] = None if context.memory else context.session
+    allowed = Filter(context.scope.owner, searched[0], unit=searched[1], **when, **around)
     if not context.memory:
         index.refresh(context.db)
     limit, verdict = max(1, min(20, max_results)), ""
