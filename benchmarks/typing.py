@@ -26,6 +26,7 @@ from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.search import index, word_tables
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Part
+from agent_cli.render.styles import Display
 from agent_cli.repl.keyboard import keys
 from agent_cli.repl.shell import prompt_input
 from agent_cli.repl.shell.prompt_input import PromptCompleter, PromptInput
@@ -120,7 +121,7 @@ def _drafts(world: World) -> dict[str, list[str]]:
 
 
 async def _typed(app: App, keyboard: PipeInput, drafts: dict[str, list[str]]) -> Times:
-    line = PromptInput(app, lambda: None, lambda text: None)
+    line = PromptInput(app, lambda: None, lambda text: None, Display())
     keys.spare_loaded()  # as a session does
     asking = asyncio.create_task(line.ask())
     key = _key(line.application, keyboard)

@@ -186,6 +186,12 @@ def pick(engine: Engine, tags: list[Tag], default: str) -> tuple[str, str]:
     return newest.name, f"using {newest.name}; -m or /model chooses another" if len(chat_models) > 1 else ""
 
 
+def default_of(app: App, tags: list[Tag]) -> str:
+    """The name of the default model of a server that has these; may be called on any thread. Raises ModelMissing."""
+    with closing(app.db.another_connection()) as db:
+        return pick(app.engine, tags, meta.get(db, _DEFAULT) or "")[0]
+
+
 def chats(tag: Tag) -> bool:
     """Whether a model runs on the server itself and can chat; without listed capabilities, judged by its name."""
     if tag.elsewhere:

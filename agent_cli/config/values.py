@@ -167,6 +167,11 @@ class Config:
     db: str = setting("the database file; empty: in the platform's folder for data", "")
     editor: str = setting("the editor; empty: AGENT_EDITOR, VISUAL or EDITOR", "")
     editing_mode: Literal["emacs", "vi"] = setting("the keys of the prompt", "emacs")
+    status_command: str = setting(
+        "a command for the line below the prompt, which shows the first line that it writes; it reads JSON with\n"
+        "session, name, model, context_percent, num_ctx, folder and incognito; empty: the model and its context",
+        "",
+    )
     paste_collapse: int = setting(
         "a paste of so many characters, or of 15 lines, is shown in short at the prompt and sent whole; 0: never",
         1000,

@@ -16,6 +16,7 @@ from typing import Any, TextIO
 from agent_cli.render.layout import MAX_WORD, WIDE, LineWrapper, StyledText, cell_width, in_lines, split_words
 from agent_cli.render.reply_lines import PlainWriter, ReplyCleaner, SentenceWriter
 from agent_cli.render.styles import BLUE, BOLD, CODE, CYAN, DIM, GREEN, ITALIC, MAGENTA, RED, STRUCK, Display, styled
+from agent_cli.render.terminal_features import linked
 from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
@@ -334,7 +335,7 @@ class MarkdownWriter:
 
     def _flush(self) -> None:
         if self._written:
-            self._out.write("".join(self._written))
+            self._out.write(linked("".join(self._written), self._display.terminal))
             self._out.flush()
             self._written.clear()
 
@@ -436,7 +437,8 @@ class MarkdownWriter:
         rows, self._rows = self._rows, []
         if lines := _table_lines(rows, self._display, self._style):
             self._separate_from_previous()
-            self._written += [f"{line}\n" for line in lines]
+            self._flush()
+            self._out.write("".join(f"{line}\n" for line in lines))  # an address in it may be cut
         else:
             for row in rows:
                 self._write_unwrapped(row)

@@ -10,6 +10,7 @@ protocol of kitty, or modifyOtherKeys of xterm. Under the first, Ctrl-C and othe
 prompt-toolkit does not know, so they are translated into what terminals send without it.
 """
 
+import os
 import re
 from collections.abc import Mapping
 from typing import Literal
@@ -19,7 +20,8 @@ from agent_cli.text import Pattern, clean
 from agent_cli.values import frozen
 
 _END = "\x1b\\"
-_LINKED = Pattern(r"https?://[^\s<>\"'`|\\^{}\[\]]*[^\s<>\"'`|\\^{}\[\].,:;!?)*_~]")
+_ADDRESS = Pattern(r"https?://[^\s\x1b<>\"'`|\\^{}\[\]]*[^\s\x1b<>\"'`|\\^{}\[\].,:;!?)*_~]")
+_PATH = Pattern(r"(?<![\w/.:])/(?:[\w.@+-]+/)+[\w.@+-]*\w")
 KITTY_KEYS, OTHER_KEYS = ("\x1b[>1u", "\x1b[<u"), ("\x1b[>4;1m", "\x1b[>4m")
 _FOCUS = ("\x1b[?1004h", "\x1b[?1004l")
 _AT_ONCE = ("\x1b[?2026h", "\x1b[?2026l")
@@ -50,7 +52,7 @@ class Features:
         return f"\x1b]2;{clean(name)}{_END}" if self.title else ""
 
     @property
-    def title_kept(self) -> tuple[str, str]:
+    def title_modes(self) -> tuple[str, str]:
         """What keeps the title that the window has, and what brings it back."""
         return ("\x1b[22;2t", "\x1b[23;2t") if self.title else ("", "")
 
@@ -64,8 +66,9 @@ class Features:
     def focus_reports(self) -> tuple[str, str]:
         return _FOCUS if self.focus else ("", "")
 
-    def together(self, written: str) -> str:
-        return f"{_AT_ONCE[0]}{written}{_AT_ONCE[1]}" if self.at_once else written
+    @property
+    def at_once_modes(self) -> tuple[str, str]:
+        return _AT_ONCE if self.at_once else ("", "")
 
     def notification(self, words: str) -> str:
         return _NOTIFIES[self.notify].format(clean(words).replace(";", ",")) if self.notify else ""
@@ -119,7 +122,18 @@ def detect(environ: Mapping[str, str]) -> Features:
 
 def linked(text: str, features: Features) -> str:
     """The text with its web addresses as links."""
-    return _LINKED.sub(lambda found: features.link(found[0], found[0]), text) if features.links else text
+    return _ADDRESS.sub(lambda found: features.link(found[0], found[0]), text) if features.links else text
+
+
+def linked_files(text: str, features: Features) -> str:
+    """The text with the files and folders that it names, and that exist, as links."""
+
+    def link(found: re.Match[str]) -> str:
+        return (
+            features.link(f"file://{os.uname().nodename}{found[0]}", found[0]) if os.path.exists(found[0]) else found[0]
+        )
+
+    return _PATH.sub(link, linked(text, features)) if features.links else text
 
 
 _KEY = re.compile(r"\x1b\[(\d+)(?::\d*)*(?:;(\d+)(?::\d+)?)?(?:;[\d:]*)?u")
@@ -127,6 +141,17 @@ _FUNCTION_KEY = re.compile(r"\x1b\[(\d+);(\d+)(?::\d+)?([A-HPQS~])")
 _SHIFT, _ALT, _CTRL = 1, 2, 4
 _MODIFIERS = _SHIFT | _ALT | _CTRL  # beyond them are Caps Lock and Num Lock
 _NEW_LINE = "\x1b[27;2;13~"  # Shift-Enter, as xterm sends it
+_CUT_KEY = re.compile(r"\x1b\[[\d;:]+\Z")
+_FOCUS_REPORT = re.compile(r"\x1b\[([IO])")
+
+
+def split_reports(sent: str) -> tuple[str, str, bool | None]:
+    """What was sent without reports of the focus; the beginning of a key, cut off at its end; whether the window has
+    the focus, None without a report."""
+    cut = _CUT_KEY.search(sent)
+    whole = sent[: cut.start()] if cut else sent
+    reports = _FOCUS_REPORT.findall(whole)
+    return _FOCUS_REPORT.sub("", whole), cut[0] if cut else "", reports[-1] == "I" if reports else None
 
 
 def plain_keys(sent: str) -> str:

@@ -4,10 +4,12 @@ The session is stored with its first message: opening the program and leaving it
 one-shot with a session of its own: the model sees the conversation, but neither question nor answer enters it.
 """
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing as closed_after
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from agent_cli.agent.events import Event, Noticed, QuestionLogged, TextArrived, Transcript, Work
 from agent_cli.agent.jobs import summariser
@@ -64,6 +66,21 @@ class Conversation:
         if self.app.keeps and not self.app.learns:
             modes.append("nothing is learned")
         return f"{' · '.join(modes)}\n" if modes else ""
+
+    def state(self) -> dict[str, Any]:
+        """What the line below the prompt may tell; `context_percent` is None before the first answer of a model."""
+        app, session = self.app, self.session
+        last = log.nth_last(app.db, session.id, "assistant", 1) if session else None
+        tokens, window = (last.usage.tokens_in + last.usage.tokens_out, app.config.num_ctx) if last else (0, 1)
+        return {
+            "session": session.handle if session else "",
+            "name": sessions.name(app.db, session) if session else "",
+            "model": last.usage.model if last else "",
+            "context_percent": min(100, round(100 * tokens / window)) if tokens else None,
+            "num_ctx": app.config.num_ctx,
+            "folder": os.getcwd(),
+            "incognito": not app.keeps,
+        }
 
     def ensure_session(self) -> int:
         """The id of the session, which is begun now if needed."""

@@ -39,6 +39,7 @@ def opening(app: App) -> list[str]:
         "agent, an assistant that remembers. It talks to the model on this machine.",
         f"Everything is kept in one file of yours: {app.db.path}",
         "Nothing is remembered without your yes. /help lists the commands.",
+        "To begin with, try: remember that I drink my tea without milk",
     ]
 
 
@@ -166,6 +167,7 @@ class ModelOffer:
         self._app = app
         self._offered: dict[str, Work] = {}  # what is done for a typed answer
         self._server_absent = False  # whether the person knows that no server answers
+        self.model_name = ""  # the model that will answer, once it is known
 
     def check(self) -> str:
         """What to say when no server answers, or when it has no model that can chat; empty when it has one."""
@@ -185,6 +187,7 @@ class ModelOffer:
         except AgentError:
             return ""
         if any(map(models.chats, found)):
+            self.model_name = models.default_of(self._app, found) if config.model == AUTO else config.model
             return ""
         if engine.name != "ollama":
             return str(engine.missing())

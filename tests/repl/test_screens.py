@@ -65,7 +65,8 @@ COMMAND_LINES = listed("""
 """)
 ANSWER = "Two things to buy:\n\n- bread\n- milk, which stands in the door of the fridge\n\nThat is **all**.\n"
 NOT_ALONE = {  # they change the session, or what they show is copied
-    *("/close", "/edit", "/editor", "/exit", "/incognito", "/new", "/resume", "/retry", "/review", "/undo", "/update"),
+    *("/close", "/edit", "/editor", "/exit", "/incognito", "/new", "/resume", "/retry", "/review", "/undo"),
+    *("/update", "/vim"),
     "/keys",
 }
 CALLS = (

@@ -33,17 +33,13 @@ _MEMORY = {
 }
 _DAYS = 7  # that /stats counts
 _SHIFT_ENTER = Verbatim("""\
-What makes a terminal send Shift-Enter as a key of its own:
-iTerm2   Settings, Profiles, Keys, Key Mappings:
-         Shift-Return, Send Escape Sequence, [13;2u
+kitty, Ghostty, iTerm2, foot, Alacritty and xterm send Shift-Enter as a key of its own. What makes others do so:
 WezTerm  among the keys of wezterm.lua:
  {key="Enter", mods="SHIFT", action=wezterm.action.SendString("\\x1b[13;2u")}
 VS Code  in keybindings.json:
          {"key": "shift+enter", "when": "terminalFocus",
           "command": "workbench.action.terminal.sendSequence",
           "args": {"text": "\\u001b[13;2u"}}
-kitty    in kitty.conf:
-         map shift+enter send_text all \\x1b[13;2u
 tmux     in tmux.conf:
          bind-key -n S-Enter send-keys Escape "[13;2u"
          set -s extended-keys on""")
@@ -167,6 +163,14 @@ def set_(conversation: Conversation, argument: str) -> str:
     if key not in known:
         raise UsageError(f"there is no setting {key!r}; /set lists them all")
     return f"{key} = {app.setting_line(key)} ({app.loaded.origins[key]})\n{known[key].metadata['comment']}"
+
+
+@command("/vim", examples=("/vim",))
+def vim(conversation: Conversation, argument: str) -> str:
+    """Type with the keys of vi, or again with those of emacs; `/set editing_mode vi` keeps it."""
+    mode = "emacs" if conversation.app.config.editing_mode == "vi" else "vi"
+    conversation.app.change_setting("editing_mode", mode)
+    return f"the keys of the prompt are those of {mode} in this session"
 
 
 @command("/doctor", on_file=True, examples=("/doctor",))

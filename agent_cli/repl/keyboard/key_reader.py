@@ -243,10 +243,17 @@ def _is_text(key: KeyPress) -> bool:
 
 class TurnKeyboard(_Keyboard):
     """Calls `cancel` at Ctrl-C and Esc, on its own thread, and leaves the other keys for the next prompt. `show` is
-    called with what is typed ahead, whenever it changes, on that thread too."""
+    called with what is typed ahead, whenever it changes, on that thread too. `modes`: set and ended by these."""
 
-    def __init__(self, input: Input, cancel: Callable[[], None], show: Callable[[str], None] = lambda _: None):
+    def __init__(
+        self,
+        input: Input,
+        cancel: Callable[[], None],
+        show: Callable[[str], None] = lambda _: None,
+        modes: tuple[str, str] = ("", ""),
+    ):
         super().__init__(input)
+        self._modes = modes
         self._cancel, self._show = cancel, show
         self._ahead: list[KeyAhead] = []
         self._cancelled = False
@@ -264,10 +271,12 @@ class TurnKeyboard(_Keyboard):
         stopped, stop = os.pipe()
         reading = threading.Thread(target=self._read, args=(stopped,), name="keyboard", daemon=True)
         with self._input.raw_mode():
+            write(self._modes[0])
             reading.start()
             try:
                 yield
             finally:
+                write(self._modes[1])
                 os.close(stop)
                 reading.join()
                 os.close(stopped)
@@ -293,7 +302,9 @@ class TurnKeyboard(_Keyboard):
             elif key.key == Keys.ControlZ and hasattr(signal, "SIGTSTP"):  # as in a shell; `fg` brings it back
                 self._show("")
                 with self._input.cooked_mode():
+                    write(self._modes[1])
                     os.kill(0, signal.SIGTSTP)
+                    write(self._modes[0])
                 self._show(_shown(self._ahead))
             else:
                 self._keep([key])

@@ -18,13 +18,16 @@ from prompt_toolkit import filters
 from prompt_toolkit.application import Application, get_app, run_in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
+from prompt_toolkit.input import Input
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
 from prompt_toolkit.key_binding.vi_state import InputMode
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout.screen import Char, Screen
+from prompt_toolkit.output import Output
 
 from agent_cli.messages import Part
+from agent_cli.render import terminal_features
 from agent_cli.text import clean
 
 SEND = Keys.F23  # stands for an Enter that was typed ahead; no keyboard has this key
@@ -58,9 +61,53 @@ Ctrl-L          redraw the screen
 Ctrl-Z          suspend the program, also during an answer; fg brings it back
 @FILE           send a file along with a message"""
 
+PASTE_TIMEOUT = 1.0  # seconds within which more of a paste arrives
 BURST_KEYS = 8  # keys that arrive together
 BURST_SECONDS = 0.1  # within which they do: a fast typist needs three times as long
 LARGE_LINES = 15  # a paste of so many lines is large, whatever the setting says about characters
+
+
+class Window:
+    has_focus = True  # as far as its terminal tells
+
+
+WINDOW = Window()
+
+
+def understand(input: Input) -> None:
+    """Have an input understand what terminals send in the modes of `terminal_features`, and end a paste whose end mark
+    was lost: prompt-toolkit would take every further key for part of it."""
+    parser: Any = getattr(input, "vt100_parser", None)
+    if parser is None or "feed" in vars(parser):
+        return
+    feed, last, held = parser.feed, 0.0, ""
+
+    def feed_understood(data: str) -> None:
+        nonlocal last, held
+        before, last = last, time.monotonic()
+        if getattr(parser, "_in_bracketed_paste", False):
+            feed(f"\x1b[201~{data}" if last - before >= PASTE_TIMEOUT else data)
+            return
+        data, held, focus = terminal_features.split_reports(held + data)
+        WINDOW.has_focus = WINDOW.has_focus if focus is None else focus
+        feed(terminal_features.plain_keys(data))
+
+    parser.feed = feed_understood
+
+
+def add_modes(output: Output, modes: tuple[str, str]) -> None:
+    """Have an output set these modes where it has pastes bracketed, and end them there: while keys are read."""
+
+    def joined(bracket: Callable[[], None], sent: str) -> Callable[[], None]:
+        def send() -> None:
+            bracket()
+            output.write_raw(sent)
+
+        return send
+
+    for name, sent in zip(("enable_bracketed_paste", "disable_bracketed_paste"), modes, strict=True):
+        if sent:
+            setattr(output, name, joined(getattr(output, name), sent))
 
 
 class KeyAhead(KeyPress):
@@ -154,6 +201,11 @@ class Pastes:
         """Note the parts of an earlier message: what was not typed then does not count as typed now."""
         foreign = (part.text for part in parts if part.origin != "typed" and part.text.strip())
         self._known_pieces |= {text.strip("\n"): None for text in foreign}
+
+    def offered(self, line: str) -> None:
+        """Note that a pasted line is a draft now: who presses Enter at it has read it."""
+        self._known_pieces.pop(line, None)
+        self.history_pieces = {known: pieces for known, pieces in self.history_pieces.items() if known != line}
 
     @property
     def came_whole(self) -> bool:

@@ -23,7 +23,7 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.cursor_shapes import ModalCursorShapeConfig
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
-from prompt_toolkit.filters import Condition
+from prompt_toolkit.filters import Condition, emacs_mode
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import History
 from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
@@ -46,7 +46,7 @@ from agent_cli.memory.dates import periods
 from agent_cli.memory.skills import skills
 from agent_cli.messages import Part, join_parts
 from agent_cli.render.layout import cut
-from agent_cli.render.styles import PROMPT, YOU
+from agent_cli.render.styles import PROMPT, YOU, Display
 from agent_cli.repl.commands import commands
 from agent_cli.repl.keyboard import key_reader, keys
 from agent_cli.repl.keyboard.key_reader import STOP, KeyReader, LineReader
@@ -55,6 +55,7 @@ from agent_cli.text import Pattern, clean, one_line, without_surrogates
 from agent_cli.tools.tool import ToolContext
 
 _ESC_TIMEOUT = 0.05  # seconds after which an Esc in vi mode is complete: the rest of a key code follows at once
+_ESC_TIMEOUT_OF_EMACS = 0.5  # there it is half of a key
 _INDENT = "  "  # of the lines of a message after its first
 _RECENT = 20  # messages among which the person's last one is searched
 _PLAIN = "bg:default fg:default"
@@ -63,6 +64,7 @@ _CHOSEN = ("completion-menu.completion.current", "completion-menu.meta.completio
 _MENU_STYLE = Style.from_dict(  # the terminal's own colours; what is chosen is shown in reverse
     dict.fromkeys((*_PLAINLY, "scrollbar.background", "scrollbar.button"), _PLAIN)
     | dict.fromkeys(_CHOSEN, f"{_PLAIN} reverse")
+    | {"bottom-toolbar": f"{_PLAIN} noreverse dim"}  # in reverse it would be left behind where the window is resized
 )
 _MAX_LINES = 2000
 _TIMEOUT = 0.5  # seconds that a key may wait for another process
@@ -121,17 +123,15 @@ class _PromptSession(PromptSession[str]):
 
 class PromptInput:
     """Reads lines at the prompt. `session` gives the id of the current session; `say` prints a line above the prompt.
-    With `screen_reader` the completion menu does not open by itself."""
+    For a screen reader the completion menu does not open by itself."""
 
-    def __init__(
-        self, app: App, session: Callable[[], int | None], say: Callable[[str], None], *, screen_reader: bool = False
-    ):
+    def __init__(self, app: App, session: Callable[[], int | None], say: Callable[[str], None], display: Display):
         keys.show_invisible()
+        screen_reader, self._marks = display.screen_reader, display.terminal.mark
         self._app, self._session, self._say = app, session, say
         self._sign = ">" if screen_reader else YOU.sign
         self.pastes = Pastes(app.config.paste_collapse)
         self._history = PromptHistory(app, session, self.pastes)
-        vi = app.config.editing_mode == "vi"
         bindings = keys.bindings(self.pastes, say, self._edit, self._last_message, self._search)
         self._prompt = _PromptSession(
             output=DummyOutput() if is_dumb_terminal() else None,  # else escape sequences for the cursor are printed
@@ -146,24 +146,29 @@ class PromptInput:
             reserve_space_for_menu=4,
             style=_MENU_STYLE,
             enable_suspend=True,
-            editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
-            cursor=ModalCursorShapeConfig() if vi else None,
         )
         self.buffer, self.application = self._prompt.default_buffer, self._prompt.app
         self.input = self.application.input
-        if vi:
-            self.application.ttimeoutlen = _ESC_TIMEOUT
+        self._choose_keys()
         keys.spare_drawn(self.application)
+        keys.understand(self.input)
+        keys.add_modes(self.application.output, display.terminal.prompt_modes)
         self._dumb = LineReader(self.input) if is_dumb_terminal() else None
         self._search_task: asyncio.Task[None] | None = None  # while the list of what was sent is shown
         self._asking = False  # whether a line is being read: then the buffer may hold a draft
         self.buffer.on_text_changed += self._follow
         self.preview = RecallPreview(app, session, self.buffer, self.application.invalidate)
-        if not vi:  # in vi mode Esc and a digit begin a repeated command
-            self.preview.bind(bindings)
+        self.preview.bind(bindings)
 
-    async def ask(self, default: str = "", above: str = "") -> str:
-        """Read a line; `above` is shown before the prompt. Raises EOFError when the person leaves."""
+    def _choose_keys(self) -> None:
+        """Those of the setting, which may have changed."""
+        vi = self._app.config.editing_mode == "vi"
+        self.application.editing_mode = EditingMode.VI if vi else EditingMode.EMACS
+        self.application.ttimeoutlen = _ESC_TIMEOUT if vi else _ESC_TIMEOUT_OF_EMACS
+        self._prompt.cursor = ModalCursorShapeConfig() if vi else None
+
+    async def ask(self, default: str = "", above: str = "", below: str = "") -> str:
+        """Read a line; `above` is shown before the prompt, `below` under it. Raises EOFError when the person leaves."""
         if self._dumb:
             line = await self._dumb.read_message(f"{above}{self._sign} ", default)
             self._history.append_string(line)
@@ -173,15 +178,23 @@ class PromptInput:
         def message() -> StyleAndTextTuples:
             preview = "" if self.application.is_done else self.preview.line  # it goes when the message is sent
             preview = f"{cut(preview, self.application.output.get_size().columns - 1)}\n" if preview else ""
-            return [("", f"\n{preview}{above}"), (PROMPT, self._sign), ("", " ")]
+            begin, end = (("[ZeroWidthEscape]", self._marks(letter)) for letter in ("A", "B"))
+            return [("", f"\n{preview}{above}"), begin, (PROMPT, self._sign), ("", " "), end]
 
-        self._asking = True
+        self._asking, self.loop = True, asyncio.get_running_loop()
+        self._choose_keys()
+        self.show_below(below)
         with patch_stdout(raw=True):
             line = await self._prompt.prompt_async(
                 message, default=default, handle_sigint=False, pre_run=lambda: self.pastes.follow(self.buffer)
             )
         self._asking = False
         return line
+
+    def show_below(self, line: str) -> None:
+        """Show a line under the prompt; nothing when it is empty."""
+        self._prompt.bottom_toolbar = cut(line, self.application.output.get_size().columns - 1) or None
+        self.application.invalidate()
 
     async def answer(self, question: str, stop: Callable[[], None] = lambda: None, *, key: bool = False) -> str:
         """The line, or the `key`, typed once the question stands there, in lower case; empty after Esc, Ctrl-D or
@@ -300,10 +313,10 @@ class RecallPreview:
         self._changed()
 
     def bind(self, keys: KeyBindings) -> None:
-        """Let Alt and a digit drop that item; without such an item the keys keep their meaning."""
+        """Let Alt and a digit drop that item; without such an item, and in vi mode, the keys keep their meaning."""
         for number in range(1, _MAX_ITEMS + 1):
             shown = Condition(partial(lambda least: len(self._items) >= least, number))
-            keys.add("escape", str(number), filter=shown)(partial(self._drop, number))
+            keys.add("escape", str(number), filter=shown & emacs_mode)(partial(self._drop, number))
 
     @property
     def _items(self) -> list[PreviewItem]:

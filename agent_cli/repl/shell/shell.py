@@ -9,8 +9,10 @@ from outside is cleaned here or in the writer.
 
 import asyncio
 import errno
+import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -32,7 +34,7 @@ from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.review import review
 from agent_cli.memory.skills import skills
 from agent_cli.messages import Failure, FromMemory, Part
-from agent_cli.render import layout, markdown, reply_lines, styles
+from agent_cli.render import layout, markdown, reply_lines, styles, terminal_features
 from agent_cli.render.layout import Verbatim, cell_width, cut
 from agent_cli.render.reply_lines import announced
 from agent_cli.render.styles import FAILED, PROGRAM, YOU, Display, LineRole, detect
@@ -45,8 +47,10 @@ from agent_cli.repl.keyboard.key_reader import TurnKeyboard
 from agent_cli.repl.reminders import Reminders
 from agent_cli.repl.shell import prompt_input
 from agent_cli.repl.shell.prompt_input import PromptInput
-from agent_cli.text import one_line
+from agent_cli.text import clean, one_line
 
+_LONG = 10.0  # seconds of an answer after which the person may look elsewhere
+_STATUS_TIMEOUT = 2.0  # seconds that the command for the line below may take
 _LEAVE_TIMEOUT = 2.0  # seconds that leaving may take
 _POLL_INTERVAL = 1.0  # seconds between checks for what other processes have done
 _STILL_ABSENT = "no model server answers; what you said is kept, /retry asks it again"
@@ -74,9 +78,8 @@ class Shell:
         self.display = display or detect(sys.stdout, os.environ)
         self._model_offer = greeting.ModelOffer(app)
         self._runner: Runner | None = None
-        reader, current = self.display.screen_reader, lambda: self._conversation.id
-        self._prompt = PromptInput(app, current, self._say, screen_reader=reader)
-        self._warmer = background.Warmer(app, current)
+        self._prompt = PromptInput(app, lambda: self._conversation.id, self._say, self.display)
+        self._warmer = background.Warmer(app, lambda: self._conversation.id)
         app.wait_until_read = self._warmer.wait_until_read
         self._jobs = background.IdleWorker(
             lambda cancel: background.job_context(app, app.db.another_connection(), cancel),
@@ -90,10 +93,13 @@ class Shell:
         self._ended_by = 0
         self.next_app: App | None = None  # with which the person goes on in a new shell
         self._stored = False  # whether the current line is on disk
+        self._status_line = ""  # by the command for the line below
 
     async def run(self, first: Sequence[Part] = ()) -> int:
         """Run one conversation after another; returns the exit code: 0, or that of the signal that ended it."""
         self._install_signal_handlers()
+        keep_title, restore_title = self.display.terminal.title_modes
+        _print(f"{keep_title}{self.display.terminal.titled('agent')}")
         self._greet()
         line = ""
         watch = asyncio.create_task(self._watch())
@@ -109,9 +115,11 @@ class Shell:
             while True:
                 self._prompt.drop_forgotten()
                 self._warmer.resume()
-                line = await self._prompt.ask(line, self._conversation.status)
+                line = await self._prompt.ask(line, self._conversation.status, self._status_below())
                 self._jobs.touch()
+                _print(self.display.terminal.mark("C"))
                 line = await self._run_line(line)
+                _print(self.display.terminal.mark("D"))
         except commands.Leave as left:
             self.next_app = left.to
         except EOFError:
@@ -128,7 +136,7 @@ class Shell:
             preparation.cancel()
             self._prompt.keep_draft()
             self._leave()
-            _print("")  # flush what prompt-toolkit wrote last
+            _print(restore_title)  # flushes what prompt-toolkit wrote last
         return self._ended_by
 
     def _install_signal_handlers(self) -> None:
@@ -149,6 +157,38 @@ class Shell:
             loop.add_signal_handler(signal.SIGHUP, end, _HUNG_UP)
             loop.add_signal_handler(signal.SIGINT, interrupt)
 
+    def _status_below(self) -> str:
+        """The line below the prompt, which names the title of the window too: what the command of the settings told
+        last, while it runs again, else the model and how much of its context is used."""
+        state = self._conversation.state()
+        _print(self.display.terminal.titled(f"agent: {state['name']}" if state["name"] else "agent"))
+        if self.display.screen_reader:
+            return ""
+        if command := self._app.config.status_command:
+            asyncio.get_running_loop().run_in_executor(None, self._tell_status, command, json.dumps(state))
+            return self._status_line
+        percent = state["context_percent"]
+        name = self._model_offer.model_name
+        return name if percent is None else f"{state['model']} · {percent} % of the context"
+
+    def _tell_status(self, command: str, state: str) -> None:
+        try:
+            ran = subprocess.run(
+                command,
+                shell=True,
+                input=state,
+                capture_output=True,
+                text=True,
+                timeout=_STATUS_TIMEOUT,
+                errors="replace",
+            )
+            said = ran.stdout or ran.stderr
+        except subprocess.TimeoutExpired:
+            said = "status_command takes longer than two seconds"
+        self._status_line = one_line(clean(said.strip().partition("\n")[0]))
+        with suppress(RuntimeError):  # the program has ended
+            self._prompt.loop.call_soon_threadsafe(self._prompt.show_below, self._status_line)
+
     async def _run_line(self, line: str, given: Sequence[Part] = ()) -> str:
         """Run a line, or the parts `given` on the command line; the next draft: the line, if it was not stored."""
         whole = self._prompt.pastes.came_whole
@@ -167,8 +207,13 @@ class Shell:
             return self._app.reads and skills.called(self._app.db, self._app.scope.owner, name) is not None
 
         try:
-            typed_first = parts and parts[0].origin == "typed"  # a pasted slash is text
-            found = commands.find(text, is_skill) if typed_first else None
+            found = commands.find(text, is_skill) if parts and parts[0].origin == "typed" else None
+            if len(parts) == 1 and parts[0].origin == "pasted" and not (fast or self._app.child or "\n" in text):
+                with suppress(UsageError):  # then a pasted slash is text
+                    if commands.find(text, is_skill):
+                        self._say("pasted, so it was not run: Enter again runs it")
+                        self._prompt.pastes.offered(line)
+                        return line
             if found and found[0].changes and whole:
                 self._say("these keys came together, like a paste, so the command was not run; type it")
                 return ""
@@ -255,6 +300,8 @@ class Shell:
         while self._runner or not (self._prompt.application.is_running or is_dumb_terminal()):
             await asyncio.sleep(0.1)
         self._say(message)
+        if self._conversation.id is None and not self._app.config.status_command:
+            self._prompt.show_below(self._model_offer.model_name)
 
     async def _watch(self) -> None:
         """Notice what was forgotten in another process, reminders and other news, which are said above the prompt."""
@@ -279,13 +326,15 @@ class Shell:
 
         self._jobs.touch(busy=True)
         self._warmer.pause()
+        begun = time.monotonic()
         runner = self._runner = Runner(work, post)
         current = self._conversation
         renderer = TurnRenderer(
             sys.stdout, self.display, show_thinking=current.show_thinking, waiting=lambda: current.waiting
         )
         try:
-            with TurnKeyboard(self._prompt.input, runner.cancel, renderer.below.show) as keyboard:
+            modes = self.display.terminal.focus_reports
+            with TurnKeyboard(self._prompt.input, runner.cancel, renderer.below.show, modes) as keyboard:
                 while (event := await events.get()) is not None:
                     if isinstance(event, ApprovalNeeded):
                         renderer.end()
@@ -301,13 +350,21 @@ class Shell:
             runner.join(_LEAVE_TIMEOUT / 2)
             self._runner = None
             self._jobs.touch(busy=False)
+            if time.monotonic() - begun > _LONG:
+                self._call("the answer is there")
             renderer.end()
+
+    def _call(self, words: str) -> None:
+        """Notify the person, if the window of the terminal has not the focus."""
+        if not keys.WINDOW.has_focus:
+            _print(self.display.terminal.notification(words))
 
     async def _ask(self, needed: ApprovalNeeded, stop: Callable[[], None]) -> bool:
         """Show the call with its real arguments: y allows it once, a until the session ends, anything else refuses.
         Ctrl-C ends the turn as well."""
         if self._app.child:
             return False
+        self._call("a question waits for you")
         key = ""
         for shown, offered in reply_lines.questions(needed.call, self.display.width()):
             _print(f"{reply_lines.styled(shown, self.display)}\n")
@@ -360,7 +417,8 @@ class Shell:
     def _say(self, *texts: str, role: LineRole | None = None) -> None:
         """Print what the program says; nothing of a text that is empty."""
         for text in filter(None, texts):
-            _print(f"{reply_lines.announced(text, self.display, role)}\n")
+            line = reply_lines.announced(text, self.display, role)
+            _print(f"{terminal_features.linked_files(line, self.display.terminal)}\n")
 
 
 def _print(text: str) -> None:
@@ -435,7 +493,8 @@ class LineBelow:
         self._out, self._display = out, display
         self._lock = threading.RLock()
         self._line = ""
-        self._drawn = False
+        self._drawn = self._begun = False
+        self._begin, self._end = display.terminal.at_once_modes
 
     def show(self, line: str) -> None:
         """Show the end of this line below the text, after the person's sign; nothing when it is empty."""
@@ -459,12 +518,14 @@ class LineBelow:
                     line = f"…{line[2:]}"
                 self._out.write(f"{_MAKE_ROOM}{_BELOW}{sign} {line}{_BACK}")
                 self._drawn = True
+            self._out.write(self._end if self._begun else "")
+            self._begun = False
             self._out.flush()
 
     def _erase(self) -> None:
         if self._drawn:
-            self._out.write(_BELOW + _BACK)
-            self._drawn = False
+            self._out.write(f"{self._begin}{_BELOW}{_BACK}")  # shown together with what takes its place
+            self._drawn, self._begun = False, True
 
 
 _HINT = "Ctrl-C stops it, /doctor looks at the server"  # beside a long wait

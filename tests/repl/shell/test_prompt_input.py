@@ -24,6 +24,7 @@ from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.forgetting import forget, selection
 from agent_cli.memory.planner import notes
 from agent_cli.messages import Part
+from agent_cli.render.styles import Display
 from agent_cli.repl.commands import session_commands
 from agent_cli.repl.keyboard.keys import KeyAhead, typed_ahead
 from agent_cli.repl.shell import prompt_input
@@ -125,7 +126,7 @@ def test_a_command_has_a_large_paste_whole(app):
 def test_vi_keys_are_a_setting_and_the_cursor_shows_the_mode(app):
     vi = open_app({"editing_mode": "vi", "db": app.db.path}, print, config_file=app.loaded.file, environ={})
     with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
-        prompt = PromptInput(vi, lambda: None, print).application
+        prompt = PromptInput(vi, lambda: None, print, Display()).application
     assert (prompt.editing_mode, prompt.ttimeoutlen) == (EditingMode.VI, 0.05)
     assert prompt.cursor.get_cursor_shape(prompt) == CursorShape.BEAM
     vi.db.close()
@@ -151,7 +152,7 @@ def searched(app, *pieces, ahead=()):
             await until(lambda: before.current_buffer.text.endswith(words))
 
     async def sit(keyboard):
-        line = PromptInput(app, lambda: None, print)
+        line = PromptInput(app, lambda: None, print, Display())
         store_typeahead(keyboard, [*typed_ahead(ahead)])
         asking = asyncio.create_task(line.ask())
         await until(lambda: line.application.is_running and (line.buffer.text or not ahead))
