@@ -175,12 +175,12 @@ def list_tasks(
     elif not found:
         nothing = "there are no open tasks; `agent remind` adds one"
         output.note_empty("there are no such tasks" if every or done or hidden else nothing)
-    elif display := output.look():
-        from agent_cli.repl import pages  # a pipe needs none of it
-
-        print(pages.tasks_page(found, app_.time(), display))
     else:
-        output.lines(tasks.format_line(each, app_.time()) for each in found)
+        from agent_cli.render.styles import Display  # no other command of this module draws
+        from agent_cli.repl import pages
+
+        one_line = Display(width=lambda: 1 << 20)
+        print(pages.tasks_page(found, app_.time(), output.look() or one_line))
 
 
 @tasks_app.command("show")

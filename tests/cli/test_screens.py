@@ -37,7 +37,7 @@ stats, log, models, jobs list, config show --origin, index status, summaries lis
 retention, docs list, db path, db check, mcp list, forget"""
 SCREENS = [line.split() for line in LINES.split(", ")]
 HELP = [[name, "--help"] for name in usage.COMMANDS] + [["facts", "approve", "--help"], ["search", "--help"]]
-PAGES = ("tasks", "search", "sessions", "why")  # these say at a terminal what a pipe has in other words
+PAGES = ("search", "sessions", "why")  # these say at a terminal what a pipe has in other words
 LOOKED_AT = "facts list, facts graph Anna, tasks, sessions list, search dentist, why, notes list, facts show f99"
 SHOWN = LOOKED_AT.split(", ")
 

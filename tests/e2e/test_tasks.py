@@ -86,8 +86,7 @@ def test_tasks_are_kept_listed_and_changed_each_in_a_process_of_its_own(program)
         "kept t2 “water the plants”, every sunday 2:30, next Sunday 29 Mar 2026, 03:30\n"
     )
     assert program("tasks").out == (
-        "t2    every sunday 2:30, next Sunday 29 Mar 2026, 03:30  water the plants\n"
-        "t1    Friday 3 Apr 2026, 15:00  call the dentist\n"
+        "t2  tomorrow, 03:30   water the plants (every sunday 2:30)\nt1  Fri 3 Apr, 15:00  call the dentist\n"
     )
     assert program("tasks", "done", "t2").out == (
         "done t2 “water the plants”; every sunday 2:30, next Sunday 5 Apr 2026, 02:30\n"

@@ -228,13 +228,6 @@ def receipt(task: Task, now: datetime) -> str:
     return ", ".join(filter(None, (f"{task.handle} “{task.name}”", format_due(task, now) or "any time")))
 
 
-def format_line(task: Task, now: datetime) -> str:
-    """Its handle, due time and text, as a line of a list."""
-    late = task.state == "open" and task.comes_up is not None and task.comes_up <= clock.utc(now)
-    at = "done" if task.state == "done" else format_due(task, now) or "any time"
-    return f"{task.handle:<5} {at}{' (overdue)' if late else ''}  {task.name}"
-
-
 def format_reminder(reminder: Reminder, now: datetime) -> str:
     """As in: reminder t4: call the dentist (due yesterday 15:00)."""
     at, when = reminder.due, ""
