@@ -31,8 +31,7 @@ class LimitExceeded(ValueError):
 
 
 def run(parse: Callable[[], T], seconds: float = SECONDS) -> T:
-    """What the parser returns or raises, when it keeps to the limits. Raises LimitExceeded. Without processes that can
-    be copied (Windows) it runs here, without limits."""
+    """What the parser returns or raises, within the limits; without any on Windows. Raises LimitExceeded."""
     if not hasattr(os, "fork"):
         return parse()
     import pickle  # few commands parse what needs it

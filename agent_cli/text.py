@@ -229,15 +229,13 @@ def words(text: str) -> list[str]:
 
 
 def tokens(text: str) -> int:
-    """The estimated tokens of a text: one for four ASCII characters or for one other character. Rather too many for
-    English (4.2 to 4.7) and for scripts without spaces (0.7 to 1 per character); code is denser."""
+    """The estimated tokens of a text, rather too many: one for four ASCII characters or for one other character."""
     plain = len(text) if text.isascii() else sum(character < "\x80" for character in text)
     return (plain + 3) // 4 + len(text) - plain
 
 
 def condense(text: str, handle: str, items: int = 5, characters: int = 2000) -> str:
-    """A tool result shortened for the model: the first items of a long list, else the beginning of a long text.
-    `handle`: of the message that holds it whole; the last line says how the rest is read."""
+    """A tool result shortened for the model: the first items of a long list, else the beginning of a long text."""
     listed = _items(text)
     shown, last = _fitting(listed[:items] if len(listed) > 2 * items else listed, characters)
     if last == len(listed):
@@ -247,8 +245,7 @@ def condense(text: str, handle: str, items: int = 5, characters: int = 2000) -> 
 
 
 def page(text: str, handle: str, first: int = 1, characters: int = 6000) -> str:
-    """The items of a text (its lines, or the rows of a JSON list) from `first` on, as many as fit, and how to read on.
-    Raises ValueError when it has fewer."""
+    """The items of a text from `first` on, as many as fit, and how to read on. Raises ValueError when it has fewer."""
     listed = _items(text)
     if not 1 <= first <= max(1, len(listed)):
         raise ValueError(f"{handle} has {len(listed)} items")

@@ -64,8 +64,7 @@ class Opening:
 def compose(
     db: Database, scope: Scope, now: datetime, current_session: int | None = None, *, everywhere: bool = False
 ) -> tuple[Opening, Session | None]:
-    """The whole opening for a session, and the previous session, if any: the latest of substance, else the latest.
-    `everywhere`: what was said in other folders is carried over too."""
+    """The whole opening for a session, and the previous session, if any: the latest of substance, else the latest."""
     places = dict.fromkeys((scope.place, carried_place(scope, everywhere=everywhere)))
     summary_lines = earlier_times(db, scope, now, current_session, everywhere=everywhere)
     latest = [sessions.latest_carried(db, scope.owner, place, _PREVIOUS_READ, current_session) for place in places]
@@ -75,7 +74,11 @@ def compose(
         return Opening(summary_lines), None
     late = log.history(db, previous.id, _HISTORY)
     said = [entry for entry in late if log.is_spoken(entry) and entry.message.text][-MESSAGES:]
-    message_lines = [_message_line(entry) for entry in said]
+    message_lines = list[str]()
+    for entry in said:
+        speaker = text.unfenced(text.one_line(entry.author)) or ("person" if entry.message.role == "user" else "you")
+        words = text.unfenced(" ".join(entry.message.text.split()))
+        message_lines.append(_shortened(f"{speaker}: {words}", _LENGTHS[0]))
     if said:  # the last one is marked when a crash left it unanswered or incomplete
         last = next(entry for entry in reversed(late) if entry.message.role != "tool" and entry.message.text)
         if last.message.role != "assistant":  # not even the offline model replied
@@ -90,11 +93,6 @@ def _is_of_substance(db: Database, session: int) -> bool:
     """Whether the person said more in it than small talk; also when its messages were removed."""
     said = log.said_by_person(db, session)
     return not said or not all(map(statements.is_small_talk, said))
-
-
-def _message_line(entry: log.Entry) -> str:
-    speaker = text.unfenced(text.one_line(entry.author)) or ("person" if entry.message.role == "user" else "you")
-    return _shortened(f"{speaker}: {text.unfenced(' '.join(entry.message.text.split()))}", _LENGTHS[0])
 
 
 def _shortened(line: str, longest: int) -> str:
@@ -131,8 +129,7 @@ def drop_oldest(opening: Opening) -> Opening:
 def earlier_times(
     db: Database, scope: Scope, now: datetime, current_session: int | None = None, *, everywhere: bool = False
 ) -> tuple[str, ...]:
-    """The lines that tell of earlier times, the most recent last: the latest conversations of substance, those of the
-    present folder first, and the periods before them."""
+    """The lines that tell of earlier times, the most recent last: the latest conversations, and the periods before."""
     owner, place = scope.owner, carried_place(scope, everywhere=everywhere)
     besides = [current_session] if current_session else []
     latest: list[Summary] = []
@@ -154,8 +151,7 @@ def earlier_times(
 def _latest_period(
     db: Database, owner: str, place: str | None, present: Period, besides: Sequence[int]
 ) -> Period | None:
-    """The latest period, this week or before the present one, with a conversation that is not carried over by itself.
-    Its summary may have outlived those of its conversations."""
+    """The latest period, this week or before the present one, with a conversation that is not carried over itself."""
     end = present.end if present.unit == "week" else present.first
     for summarised in (False, True):
         last = sessions.last_day_before(db, owner, place, end, besides, summarised=summarised)

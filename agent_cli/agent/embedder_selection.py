@@ -23,8 +23,7 @@ Traits = tuple[str, int, float, float | None]
 
 
 class EmbedderSelection:
-    """The embedder for the vectors of a database. `model` is an embedding model of the engine; "auto" is the preferred
-    one of those that it has."""
+    """The embedder for the vectors of a database. `model`: of the engine; "auto" is the preferred one that it has."""
 
     def __init__(self, engine: Engine, model: str):
         self._engine, self._model = engine, model
@@ -37,8 +36,7 @@ class EmbedderSelection:
         return self._for_identity(vector_set.identity) if vector_set else None
 
     def query_embedder(self, db: Database, *, choose: bool = True) -> vectors.QueryEmbedder | None:
-        """What compares questions with this database; None when it has no embedder. Without `choose` none is chosen
-        here either: a turn does not wait for a model to load."""
+        """What compares questions with this database. A turn does not `choose`: a model may take long to load."""
         chosen = self.current(db) if choose or vectors.current(db) else None
         return _DatabaseEmbedder(self, db) if chosen else None
 
@@ -66,16 +64,14 @@ class EmbedderSelection:
         return unfinished and self._for_identity(target.identity) is not None
 
     def is_quick(self, db: Database, *, few: bool = False) -> bool:
-        """Whether vectors are made in this process, fast enough to need no job. `few`: and only as many are missing as
-        a search can wait for."""
+        """Whether vectors are made in this process, with no job. `few`: only as many as a search can wait for."""
         if self.current(db) is not self.embedded:
             return False
         vector_set = vectors.current(db) if few else None
         return vector_set is None or vectors.count_missing(db, vector_set) <= _FEW_VECTORS
 
     def switch(self, db: Database, which: str) -> None:
-        """Begin a new set by `which`, "embedded" or the name of the engine; it is searched once complete. Raises
-        UsageError, ModelMissing, ModelUnavailable."""
+        """Begin a new set by `which`, "embedded" or the name of the engine; searched once whole. Raises AgentError."""
         if which not in ("embedded", self._engine.name):
             raise UsageError(f"the engine is {self._engine.name}, not {which}: agent config set engine {which}")
         chosen: Embedder = self.embedded
@@ -117,7 +113,8 @@ class EmbedderSelection:
 
     def _available(self) -> Embedder | None:
         try:
-            return self._of_server(self._pick_on_server())
+            name = self._pick_on_server()
+            return self._on_server.setdefault(name, ServerEmbedder(self._engine, name))
         except AgentError:
             return self.embedded if embedded.is_installed() else None
 
@@ -166,10 +163,7 @@ class EmbedderSelection:
         if embedded.made(identity):
             return self.embedded if embedded.is_installed() else None
         name = self._engine_model(identity)
-        return self._of_server(name) if name else None
-
-    def _of_server(self, name: str) -> ServerEmbedder:
-        return self._on_server.setdefault(name, ServerEmbedder(self._engine, name))
+        return self._on_server.setdefault(name, ServerEmbedder(self._engine, name)) if name else None
 
     def _traits(self, chosen: Embedder) -> Traits:
         identity = ("" if chosen is self.embedded else f"{self._engine.name} ") + chosen.identity()

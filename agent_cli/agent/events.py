@@ -91,8 +91,7 @@ Work = Callable[[Cancel, Approve], Iterator[Event]]
 
 class Runner:
     """Work on a thread of its own, for a prompt or a server, which must not block. `deliver` is called on that thread,
-    once for each event, and with None at the end. The work can be cancelled, and waits for the answers to
-    ApprovalNeeded events. An error of the work arrives as TurnFailed."""
+    once for each event, and with None at the end. An error of the work arrives as TurnFailed."""
 
     def __init__(self, work: Work, deliver: Callable[[Event | None], None]):
         self._work, self._deliver = work, deliver

@@ -227,8 +227,7 @@ def _size(message: Message) -> int:
 
 
 def _unfolded(db: Database, session: int, before: int | None = None) -> list[list[log.Entry]]:
-    """The exchanges that were not folded away, up to the message `before` or all: each from one user message to the
-    next. They stay together."""
+    """The exchanges that were not folded away, up to the message `before` or all. They stay together."""
     folded = digest.rolling(db, session)
     units: list[list[log.Entry]] = []
     for entry in log.history(db, session, after=folded.up_to if folded else 0, before=before):

@@ -193,8 +193,7 @@ def open_app(
 
 
 def engine_of(config: Config) -> Engine:
-    """The engine that the settings name. Its address is read when it is needed: a wrong one stops nothing else. An
-    engine that is not the default is imported only where it is used."""
+    """The engine that the settings name. Its address is read when it is needed: a wrong one stops nothing else."""
     chat = ChatSettings(config.num_ctx, config.options, config.answer_tokens, config.patience)
     if config.engine == "openai":
         from agent_cli.llm.openai import OpenAIEngine

@@ -59,8 +59,7 @@ def job_context(app: App, db: Database, cancel: Cancel) -> JobContext:
 
 def _ask_after(app: App, db: Database, session: int, cancel: Cancel) -> Callable[[str, bool], Iterator[str]] | None:
     """How the model is asked something behind the messages of a session (see job_context.AskAfter). None where no model
-    answers, for a session whose requests this app would begin otherwise, and while a tool call has no result: no
-    template accepts another message before it."""
+    answers, for a session whose requests this app would begin otherwise, and while a tool call has no result."""
     model = models.cheap(app, db)
     try:
         begun = sessions.get(db, session, app.scope.owner).opening is not None

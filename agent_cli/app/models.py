@@ -67,8 +67,7 @@ def cheap(app: App, db: Database) -> ChatModel | None:
 
 
 def switch(app: App, name: str) -> tuple[ChatModel, str]:
-    """Answer with another model from now on; returns the same as `chat`. It is the default of later runs too. Raises
-    AgentError and keeps the old one."""
+    """Answer with another model from now on, in later runs too; returns the same as `chat`. Raises AgentError."""
     with app.lock:
         model, notice = _create(app, name, "chat", app.db)
         if named := name != AUTO and needs_engine(name):
@@ -135,8 +134,7 @@ def chat_model(
     name: str, engine: Engine, search: SearchMemories = lambda *_: ("", ()), default: str = "", role: ModelRole = "chat"
 ) -> tuple[ChatModel, str]:
     """The model named "auto", "offline", "scripted:FILE" or as the engine knows it, and a notice or an empty string.
-    Raises ModelMissing and ConfigError. When no server answers, "auto" gives the offline model; a model that was named
-    raises ModelUnavailable only when it is asked."""
+    When no server answers, "auto" gives the offline model. Raises ModelMissing and ConfigError."""
     if name == "offline":
         return OfflineModel(search), ""
     if name.startswith(_SCRIPT):

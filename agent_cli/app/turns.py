@@ -166,8 +166,7 @@ class _Undo(Exception):
 def preview(
     app: App, db: Database, agent: Agent, session: int | None, parts: Sequence[Part] = (), kind: str = "chat"
 ) -> model_context.Context:
-    """The next request of a session with this question; built in a transaction that is rolled back. `session` None: one
-    of this kind that begins now. Without parts no question is added."""
+    """The next request of a session, or of one of this `kind` that begins now, with this question; nothing is kept."""
     with _before_asking(app, db, session, parts, kind, agent.recall) as (context, _):
         return model_context.build(agent, context)
 

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 
 def prepare_search(app: App, db: Database) -> vectors.QueryEmbedder | None:
-    """Update the index, and the vectors where that is quick; returns the embedder of a question. Where nothing can be
-    written, or another program writes, what was indexed before is searched."""
+    """Update the index, and the vectors where that is quick and possible; returns the embedder of a question."""
     if index.catch_up(db):
         if waiting := index.count_stale(db):
             rest = "the end of a long text is" if waiting == 1 else f"the ends of {waiting} long texts are"

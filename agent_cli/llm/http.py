@@ -73,8 +73,7 @@ class Address:
 
 def parse_address(value: str, kind: ServerKind = OLLAMA) -> Address:
     """The address in a value of OLLAMA_HOST, or of the setting `host`; empty means this machine. Raises ConfigError,
-    also where Ollama, which reads the same value, falls back to its default: after a mistyped port the person must not
-    reach another server."""
+    also where Ollama falls back to its default: after a mistyped port the person must not reach another server."""
     cleaned = value.strip().strip("\"'").strip()
     scheme, written, rest = cleaned.partition("://")
     scheme, rest = (scheme.lower(), rest) if written else ("http", cleaned)

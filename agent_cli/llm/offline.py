@@ -121,14 +121,12 @@ def _read_reply(table: Any, where: str) -> Reply:
             raise ConfigError(f"{where}: {key} = {value!r} has the wrong type")
         if key in _CHOICES and value not in _CHOICES[key]:
             raise ConfigError(f"{where}: {key} = {value!r} must be one of {', '.join(_CHOICES[key])}")
-    return Reply(**{**table, "calls": tuple(_read_call(call, where) for call in table.get("calls", ()))})
-
-
-def _read_call(table: Any, where: str) -> tuple[str, dict[str, Any]]:
-    arguments = table.get("arguments", {}) if isinstance(table, dict) else None
-    if not isinstance(arguments, dict) or not isinstance(table.get("name"), str) or set(table) - {"name", "arguments"}:
-        raise ConfigError(f'{where}: a call is written {{ name = "now", arguments = {{}} }}, not {table!r}')
-    return table["name"], arguments
+    calls = table.get("calls", ())
+    for call in calls:
+        named = isinstance(call, dict) and isinstance(call.get("name"), str) and not set(call) - {"name", "arguments"}
+        if not named or not isinstance(call.get("arguments", {}), dict):
+            raise ConfigError(f'{where}: a call is written {{ name = "now", arguments = {{}} }}, not {call!r}')
+    return Reply(**{**table, "calls": tuple((call["name"], call.get("arguments", {})) for call in calls)})
 
 
 SearchMemories = Callable[[str, int], tuple[str, Sequence[tuple[str, str, str]]]]

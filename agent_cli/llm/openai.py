@@ -50,7 +50,17 @@ class EventParser(ReplyParser):
     def end(self) -> Iterator[Chunk]:
         if not self._finish:
             raise ServerFault("incomplete")
-        if calls := list(self._whole_calls()):
+        calls: list[tuple[str, str, Any]] = []
+        for call in self._open_calls:
+            try:
+                arguments = json.loads(call.arguments or "{}")
+            except (ValueError, RecursionError) as error:
+                if self._finish == "length":  # cut off with the answer
+                    continue
+                raise ServerFault("call", call.arguments[:200]) from error
+            if call.name:
+                calls.append((call.id, call.name, arguments))
+        if calls:
             yield from self.calls(calls)
         yield from self.flush(whole=True)
         if self._finish == "content_filter":
@@ -84,17 +94,6 @@ class EventParser(ReplyParser):
             if same:  # a server that counts every call as the first: what follows belongs to the new one
                 same.index = object()
             self._open_calls.append(_Call(index, str(id), str(name), arguments))
-
-    def _whole_calls(self) -> Iterator[tuple[str, str, Any]]:
-        for call in self._open_calls:
-            try:
-                arguments = json.loads(call.arguments or "{}")
-            except (ValueError, RecursionError) as error:
-                if self._finish == "length":  # cut off with the answer
-                    continue
-                raise ServerFault("call", call.arguments[:200]) from error
-            if call.name:
-                yield call.id, call.name, arguments
 
 
 _OPTIONAL = ("stream_options", "chat_template_kwargs", "reasoning_effort", "response_format")

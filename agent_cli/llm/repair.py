@@ -25,8 +25,7 @@ ParsedChunk = Text | Thinking | PriorTextWasThinking
 class ThinkingParser:
     """Fed the content piece by piece; returns chunks of text and of thinking. Old servers and some templates leave
     `<think>` tags in the content: a block at its beginning is thinking. A closing tag alone means that all text before
-    it was thinking, which `PriorTextWasThinking` takes back from the screen. No more is held back than could become a
-    tag."""
+    it was thinking, which `PriorTextWasThinking` takes back. No more is held back than could become a tag."""
 
     def __init__(self) -> None:
         self._buffer = ""
@@ -116,11 +115,10 @@ _LONGEST = 27  # characters of what is unfinished
 
 
 class Repetition:
-    """Reads a text piece by piece and notices when a small model has fallen into a loop, by runs of four words that
-    have stood before: from the third time on each counts, and a new one takes back what eight counted, so that lists
-    and refrains, where something changes, never add up. What has no letters or stands in a table counts a quarter, and
-    code a third, since such rows are rightly alike. A whole sentence or line ends it sooner: when it stands for the
-    third time, a very short one for the ninth, with nothing new since the first."""
+    """Notices when a small model has fallen into a loop, by runs of four words that have stood before: from the third
+    time on each counts, and a new one takes back what eight counted, so that lists and refrains, where something
+    changes, never add up. What has no letters or stands in a table counts a quarter, and code a third. A whole sentence
+    ends it sooner: the third time, a very short one the ninth, with nothing new since the first."""
 
     def __init__(self) -> None:
         self._rest, self._number, self._begins, self._code = "", "", True, False

@@ -51,8 +51,7 @@ _LEAST_EXCHANGES = 2  # fewer, without a tool call, hold no procedure
 
 
 def run_one(context: JobContext) -> bool:
-    """Run the next job that is due; False when there is none. Raises Cancelled, with the job back in the queue. A job
-    is given up for the next question to the model that any process asks, and runs again when it is answered."""
+    """Run the next job that is due; False when there is none. Raises Cancelled, with the job back in the queue."""
     while jobs.any_due(context.db, context.time()) and sessions.awaits_model(context.db, context.time()):
         context.cancel.wait(LOOK)
     job = jobs.claim(context.db, context.time(), () if context.is_resting else APART)
