@@ -238,7 +238,7 @@ def _run_call(agent: Agent, context: ToolContext, call: ToolCall, stop: str, can
 def _ruling(
     agent: Agent, context: ToolContext, call: ToolCall, stop: str, cancel: Cancel
 ) -> tuple[str, str, Tool | ToolResult | None]:
-    """How the decision on a call is recorded, who made it, and the tool or a failed result; None: nobody can be asked."""
+    """How the decision on a call is recorded, who made it, and the tool or a failed result; None: nobody is asked."""
     if stop:
         return "call stopped", "program", ToolResult(f"not run: {stop}", failed=True)
     tool = agent.tools.get(call.name)
