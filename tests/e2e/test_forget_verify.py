@@ -1,7 +1,14 @@
-"""The check of an erasure is repeated later, when a backup that still held the words is gone."""
+"""The check of an erasure, also later, finds words in names, backups and files beside the database."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
+from tests import warm
 from tests.conftest import Ran
 
 pytestmark = pytest.mark.usefixtures("scripts_decide")
@@ -54,3 +61,122 @@ def test_nothing_is_kept_of_an_erasure_that_left_nothing(program):
     assert program("forget", "--verify") == Ran(2, "", f"agent: {sentence}\n")
     named = program("forget", "--verify", "Bartholomew", "--json").json
     assert (named["words"], named["traces"], named["clean"]) == ("bartholomew", 0, True)
+
+
+NAME = "Bartholomew"
+
+
+def forget(program):
+    return program("forget", "--topic", NAME, "--yes")
+
+
+@pytest.fixture
+def told(program):
+    program("notes", "add", f"my elephant is called {NAME}")
+    return program
+
+
+def test_the_name_of_a_folder_is_named_and_goes_with_its_rows(told, monkeypatch):
+    folder = told.work / f"{NAME.lower()}-trip"
+    folder.mkdir()
+    monkeypatch.setattr(told, "work", folder)
+    told("notes", "add", "buy milk")
+    ran = forget(told)
+    assert (ran.code, "1 left (the name of the folder of n2)" in ran.out) == (8, True), ran
+    assert told("forget", "n2", "--yes").code == 0
+    assert told("forget", "--verify", NAME).code == 0, told.rows("select place from area")
+    assert NAME.lower().encode() not in told.db.read_bytes().lower()
+
+
+def test_the_name_of_a_caller_and_the_path_of_a_backup_are_named(told):
+    told("serve", "callers", "add", NAME.lower())
+    backup = told.home / f"{NAME.lower()}.db"
+    told("db", "backup", str(backup))
+    backup.unlink()
+    ran = forget(told)
+    assert ran.code == 8
+    assert f"the path of the backup {backup}" in ran.out
+
+
+def test_what_a_killed_backup_left_goes_at_the_next_start(told):
+    copy = told.home / "backups" / "copy.db"
+    copy.parent.mkdir()
+    child = f"""
+import os, signal
+from datetime import UTC, datetime
+from pathlib import Path
+from agent_cli.store import file
+from agent_cli import atomic_file
+from agent_cli.store import backup
+db = file.open_file(Path({str(told.db)!r}), datetime(2026, 1, 2, tzinfo=UTC), print)
+atomic_file.move = lambda part, path: os.kill(os.getpid(), signal.SIGKILL)
+backup.create(db, Path({str(copy)!r}))
+"""
+    killed = warm.python(child)
+    killed.communicate()
+    assert killed.wait() == -signal.SIGKILL
+    (part,) = copy.parent.iterdir()
+    assert NAME.encode() in part.read_bytes()
+    assert told("notes", "list").code == 0
+    assert list(copy.parent.iterdir()) == []
+
+
+def test_what_a_killed_restore_left_goes_at_the_next_start(told):
+    ended = warm.python("")
+    ended.communicate()
+    left = told.db.with_name(f".{told.db.name}.{ended.pid}.part")
+    left.write_text(NAME)
+    running = told.db.with_name(f".{told.db.name}.{os.getpid()}.part")
+    running.write_text(NAME)
+    assert told("notes", "list").code == 0
+    assert (left.exists(), running.exists()) == (False, True)
+    assert f"in the backup {running}" in forget(told).err
+
+
+def test_the_file_of_a_schedule_is_named(told):
+    written = told.home / "news-2026-01-01.txt"
+    told("schedule", "add", "@daily", "--prompt", "what is new?", "--to-file", str(told.home / "news-%Y-%m-%d.txt"))
+    written.write_text(f"Nothing is new about {NAME}.\n")
+    ran = forget(told)
+    assert (ran.code, f"1 left (the file {written})" in ran.out) == (8, True), ran
+    written.unlink()
+    assert told("forget", "--verify").code == 0
+
+
+def test_the_file_of_an_erased_schedule_is_named_as_long_as_it_is_there(told):
+    written = told.home / "news.txt"
+    told("schedule", "add", "@daily", "--prompt", f"what is new about {NAME}?", "--to-file", str(written))
+    written.write_text(f"Nothing is new about {NAME}.\n")
+    assert forget(told).code == 8
+    assert told.rows("select * from schedule") == []
+    for words in ((), (NAME,)):
+        ran = told("forget", "--verify", *words)
+        assert (ran.code, f"1 left (the file {written})" in ran.out) == (8, True), ran
+    written.unlink()
+    assert told("forget", "--verify").code == 0
+    assert told.rows("select value from meta where key = 'files of erased schedules'") == [("[]",)]
+
+
+def test_what_a_salvage_saved_and_what_it_read_are_named(told):
+    saved = told.home / "saved.db"
+    assert told("db", "salvage", str(saved)).code == 0
+    ran = forget(told)
+    assert (ran.code, f"in the backup {saved}: delete it" in ran.err) == (8, True), ran
+    ran = told("--db", str(saved), "forget", "--topic", NAME, "--yes")
+    assert (ran.code, f"in the backup {told.db}: delete it" in ran.err) == (8, True), ran
+    saved.unlink()
+    assert told("forget", "--verify").code == 0
+
+
+def test_what_an_editor_left_is_named(told):
+    told.env["EDITOR"] = "sh -c 'echo Bartholomew >> $0; exit 3'"
+    ran = subprocess.run(
+        [sys.executable, "-c", "from agent_cli import terminal\nwith terminal.edited('x ', ''): pass"],
+        env={**os.environ, **told.env},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    draft = Path(ran.stderr.strip().rsplit("your text is kept in ", 1)[1])
+    ran = forget(told)
+    assert (ran.code, f"1 left (the file {draft})" in ran.out) == (8, True), ran

@@ -1,10 +1,15 @@
+"""Jobs wait, are run by one process that holds them, and are due by their stamps."""
+
+import os
 import socket
+import subprocess
+import sys
 from datetime import timedelta
 
 import pytest
 
 from agent_cli.errors import UsageError
-from agent_cli.store import jobs
+from agent_cli.store import holder, jobs, meta
 from agent_cli.store.jobs import Job
 from tests import warm
 from tests.conftest import NOON, empty
@@ -198,3 +203,49 @@ def test_what_was_done_long_ago_is_not_kept(db):
     assert len(jobs.listing(db, 9)) == 2
     jobs.prune(db, NOON + timedelta(days=32))
     assert [(each["subject"], each["state"]) for each in jobs.listing(db, 9)] == [("s2", "ready")]
+
+
+ME = "from agent_cli.store import holder; print(holder.this_process(), flush=True); input()"
+
+
+def started():
+    return subprocess.Popen([sys.executable, "-c", ME], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def test_this_process_lives_one_with_its_number_does_not_and_that_of_another_machine_is_taken_to():
+    host, pid, ticks = holder.this_process().rsplit("/", 2)
+    assert (host, int(pid)) == (socket.gethostname(), os.getpid())
+    alive = [holder.this_process(), f"{host}/{pid}/{int(ticks) - 1}", "elsewhere/1/2"]
+    assert [holder.is_alive(each) for each in alive] == [True, False, True]
+
+
+def test_a_process_lives_until_it_is_killed_and_a_zombie_does_not():
+    process = started()
+    name = process.stdout.readline().strip()
+    assert holder.is_alive(name)
+    process.kill()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and nobody has fetched it
+    assert not holder.is_alive(name)
+    process.communicate()
+    assert not holder.is_alive(name)
+
+
+def test_a_child_is_not_taken_for_its_parent():
+    script = (
+        "import os; from agent_cli.store.holder import this_process; this_process(); "
+        "os.fork(); os.write(1, f'{this_process()}\\n'.encode())"
+    )
+    names = subprocess.check_output([sys.executable, "-c", script], text=True).split()
+    assert len(set(names)) == 2
+
+
+def test_what_was_stamped_is_due_after_the_pause_or_when_the_clock_was_set_back(db):
+    hour = timedelta(hours=1)
+    assert meta.is_due(db, "check", NOON, hour)
+    meta.stamp(db, "check", NOON)
+    assert [meta.is_due(db, "check", NOON + wait, hour) for wait in (0 * hour, hour / 2, hour, -hour)] == [
+        False,
+        False,
+        True,
+        True,
+    ]

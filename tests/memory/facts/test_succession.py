@@ -1,4 +1,4 @@
-"""Which value is true when: the newer truth wins, a plan waits for its day, and nothing has to run on that day."""
+"""Which value is true when: the newer truth wins, a plan waits for its day, what is over ends what it contradicts."""
 
 import threading
 import time as real_time
@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 
 from agent_cli import clock
+from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.review import review
@@ -19,7 +20,7 @@ from agent_cli.messages import Part
 from tests.conftest import HERE, empty, memory_of
 from tests.facts import as_of, later
 from tests.recalling import catch_up, day
-from tests.tables import listed
+from tests.tables import columns, listed
 
 NOW = later(322)  # 20 November 2026
 
@@ -209,3 +210,227 @@ def test_what_another_program_hides_meanwhile_is_not_ended(tmp_path):
             other.join(0.5)  # it waits to write
         other.join()
         assert facts.get(here, 1, PERSON).valid_to is None
+
+
+TODAY = "2026-11-20T12:00:00.000Z"
+
+
+def know(db, words):
+    return adoption.add(memory_of(db, later(100)), adoption.claim(words, "typed", later(100)())).fact
+
+
+def say(db, session, words):
+    """What the program remarks on a message, and the receipts of /update."""
+    parts = [Part(words, "typed")]
+    message = log.add_user_message(db, session, HERE, parts, NOW())
+    found = adoption.contradictions(memory_of(db, lambda: NOW()), session, message, parts)
+    remarks = [each.message() for each in found]
+    return remarks, adoption.accept_contradictions(memory_of(db, NOW), found)
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    columns("""I live in Wels → I no longer live in Wels | I live in Wels → I don't live in Wels anymore.
+        I live in Wels → Hello! I do not live in Wels any longer. What now?
+        I am vegetarian → I'm not vegetarian any more | I'm a vegetarian → I am no longer vegetarian
+        I drink coffee with oat milk → I stopped drinking coffee | I smoke → I gave up smoking
+        I work at Siemens → I left Siemens | I drive a Skoda → I've sold my Skoda
+        I like coriander → I don't like coriander any more | Anna lives in Graz → Anna no longer lives in Graz
+        Ich wohne in Wels → ich wohne nicht mehr in Wels | I live in Wels → Ich wohne nicht mehr in Wels
+        Ich bin Vegetarier → Ich bin kein Vegetarier mehr | Ich trinke Kaffee → Ich trinke keinen Kaffee mehr
+        Ich trinke Kaffee → Ich habe aufgehört, Kaffee zu trinken | Ich rauche → Ich habe mit dem Rauchen aufgehört
+        Ich habe einen Hund → Ich habe keinen Hund mehr | Ich arbeite bei Siemens → Ich habe Siemens verlassen"""),
+)
+def test_what_is_over_is_ended_by_one_answer(db, session, known, said):
+    fact = know(db, known)
+    remarks, done = say(db, session, said)
+    assert remarks == [f"f1 says “{fact.statement}” · /update ends it"]
+    assert done == [f"ended f1 “{fact.statement}” (true until 20 Nov 2026) (/undo f1 takes it back)"]
+    ended = facts.get(db, 1, PERSON)
+    assert (ended.valid_to, ended.is_open(NOW())) == (TODAY, False)
+    assert as_of(db, "2026-11-01") == [fact.statement]
+    assert [each.change for each in facts.history(db, 1)] == ["added", "replaced"]
+    facts.undo(memory_of(db, NOW))
+    assert facts.get(db, 1, PERSON).is_true(NOW())
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "triple"),
+    [
+        ("I drink coffee", "I drink tea instead of coffee", "tea"),
+        ("I use vim", "I use emacs instead of vim", "emacs"),
+        ("My editor is vim", "I use emacs instead of vim", "emacs"),
+        ("My editor is vim", "I switched from vim to emacs", "emacs"),
+        ("My editor is vim", "I use emacs as my editor now", "emacs"),
+        ("I prefer vim as my editor", "My editor is emacs now", "emacs"),
+        ("My favourite editor is vim", "Ich benutze jetzt emacs als Editor", "emacs"),
+        ("Ich trinke Kaffee", "Statt Kaffee trinke ich Tee", ""),
+        ("Ich trinke Kaffee", "Ich trinke jetzt Tee statt Kaffee", "Tee"),
+        ("I live in Wels", "Ich wohne jetzt in Linz", "Linz"),
+    ],
+)
+def test_what_is_instead_of_it_is_kept_in_its_place(db, session, known, said, triple):
+    know(db, known)
+    remarks, done = say(db, session, said)
+    assert remarks == [f"f1 says “{known}” · /update keeps what you just said"]
+    assert done == [f"kept f2 “{said}”, in place of f1 “{known}” (/undo f2 takes it back)"]
+    assert (facts.get(db, 2, PERSON).object, facts.get(db, 1, PERSON).is_open(NOW())) == (triple, False)
+
+
+@pytest.mark.parametrize(
+    "said",
+    listed("""If I no longer live in Wels, I move | Perhaps I no longer live in Wels | Do I no longer live in Wels?
+        She said “I no longer live in Wels” | I don't understand this any more | There are no more eggs
+        I do not live in Graz"""),
+)
+def test_what_is_not_sure_or_not_over_ends_nothing_and_says_nothing(db, session, said):
+    know(db, "I live in Wels")
+    assert say(db, session, said) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    columns("""I live in Graz → I no longer live in Wels | I like coffee → I stopped drinking coffee
+        I like coffee → I drink tea instead of coffee | I own a house → I left the house
+        Anna drinks coffee → I stopped drinking coffee | I don't drink coffee → I stopped drinking coffee
+        My friend Tom works at Siemens → I no longer work at Siemens"""),
+)
+def test_other_facts_stay_and_that_is_said(db, session, known, said):
+    know(db, known)
+    assert say(db, session, said) == ([f"“{said}” ends no fact: none is known that says so"], [])
+    assert facts.get(db, 1, PERSON).is_true(NOW())
+
+
+@pytest.mark.parametrize(
+    ("said", "until", "shown"),
+    [
+        ("I no longer live in Wels since 3 March 2026", "2026-04-12T12:00:00.000Z", "12 Apr 2026"),
+        ("I stopped living in Wels in June 2026", "2026-06-01T00:00:00.000Z", "1 Jun 2026"),
+        ("Ab Jänner wohne ich nicht mehr in Wels", "2027-01-01T00:00:00.000Z", "1 Jan 2027"),
+        ("I will no longer live in Wels from January", "2027-01-01T00:00:00.000Z", "1 Jan 2027"),
+    ],
+)
+def test_an_end_with_a_date_ends_it_on_that_date(db, session, said, until, shown):
+    """Not before it was said to be true, on 12 April."""
+    know(db, "I live in Wels")
+    _, [line] = say(db, session, said)
+    assert line == f"ended f1 “I live in Wels” (true until {shown}) (/undo f1 takes it back)"
+    ended = facts.get(db, 1, PERSON)
+    assert (ended.valid_to, ended.is_true(NOW())) == (until, until > TODAY)
+    assert not ended.is_true(day("2027-02-01"))
+
+
+def test_what_the_person_asks_to_remember_ends_it_at_once(db):
+    know(db, "I live in Wels")
+    adopted = adoption.add(memory_of(db, NOW), adoption.claim("I no longer live in Wels", "typed"))
+    assert adoption.receipt(adopted, NOW()) == (
+        "ended f1 “I live in Wels” (true until 20 Nov 2026) (agent facts undo takes it back)"
+    )
+    again = adoption.add(memory_of(db, NOW), adoption.claim("I no longer live in Wels", "typed"))
+    assert (again.new, facts.listing(db, PERSON, 9)) == (False, [])
+
+
+def test_what_was_pasted_waits_and_ends_it_with_a_yes(db):
+    know(db, "I live in Wels")
+    waiting = adoption.propose(memory_of(db, NOW), adoption.claim("I no longer live in Wels", "pasted"))
+    assert (waiting.operation, waiting.target_id, facts.get(db, 1, PERSON).is_true(NOW())) == ("delete", 1, True)
+    assert [each.handle for each in adoption.accept(memory_of(db, NOW), waiting).replaced] == ["f1"]
+    assert facts.listing(db, PERSON, 9) == []
+
+
+def test_what_is_kept_by_the_same_message_is_not_remarked_on(db, session):
+    know(db, "I live in Wels")
+    adoption.add(memory_of(db, NOW), adoption.claim("I no longer live in Wels", "typed"))
+    assert say(db, session, "Remember that I no longer live in Wels") == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    columns("""I drive a Skoda Fabia → I sold the Skoda Fabia on 20 June 2026, *I drive a Renault Zoe now*
+        I drive a Skoda Fabia → I sold the Skoda in May, *I drive a Renault Zoe now*
+        Ich fahre einen Skoda → Ich habe den Skoda im Mai verkauft, *ich fahre jetzt einen Renault Zoe*
+        mein Hausarzt ist Dr. Steiner → *Mein Hausarzt ist jetzt Dr. Pichler*, Dr. Steiner ist in Pension
+        I live in Wels → By the way, *I live in Graz now* and I like it
+        I work at Siemens → We had cake because *I work at Bosch now*, and my wife is happy"""),
+)
+def test_each_clause_of_a_sentence_counts(db, session, known, said):
+    """Between the stars stands what holds now."""
+    fact = know(db, known)
+    remarks, _ = say(db, session, said.replace("*", ""))
+    assert remarks[-1] == f"f1 says “{known}” · /update keeps what you just said"
+    assert not facts.get(db, fact.id, PERSON).is_open(NOW())
+    assert [each.statement for each in facts.listing(db, PERSON, 9, not_over=NOW())] == [said.split("*")[1]]
+
+
+def test_a_sold_thing_ends_on_its_day_and_the_next_begins_when_it_was_told(db, session):
+    know(db, "I drive a Skoda")
+    remarks, done = say(db, session, "I sold the Skoda on 3 November 2026, I drive a Renault Zoe now")
+    assert remarks == [
+        "f1 says “I drive a Skoda” · /update ends it (3 Nov 2026)",
+        "f1 says “I drive a Skoda” · /update keeps what you just said",
+    ]
+    assert done == [
+        "ended f1 “I drive a Skoda” (true until 3 Nov 2026) (/undo f1 takes it back)",
+        "kept f3 “I drive a Renault Zoe now” (/undo f3 takes it back)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("ich habe auf Ebene 3 geparkt", "ich habe jetzt auf Ebene 5 geparkt, nicht mehr auf 3"),
+        ("I parked on level 3", "I parked on level 5, no longer on level 3"),
+    ],
+)
+def test_what_is_over_may_be_told_in_half_a_clause(db, session, known, said):
+    know(db, known)
+    assert say(db, session, said)[0] == [f"f1 says “{known}” · /update keeps what you just said"]
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    columns("""I use vim as my editor → I use emacs now | I drive a Skoda to work → now I drive a Zoe to work and back
+        ich verwende vim zum Schreiben → ich verwende jetzt emacs
+        ich verwende vim zum Schreiben → Jetzt verwende ich emacs"""),
+)
+def test_now_replaces_the_only_fact_with_the_same_verb(db, session, known, said):
+    fact = know(db, known)
+    remarks, done = say(db, session, said)
+    assert remarks == [f"f1 says “{known}” · /update keeps what you just said"]
+    assert done[0].endswith(f"in place of f1 “{known}” (/undo f2 takes it back)")
+    assert not facts.get(db, fact.id, PERSON).is_open(NOW())
+
+
+def test_now_asks_which_of_several_facts_it_replaces(db, session):
+    for words in ("I use vim as my editor", "I use zsh as my shell", "I like emacs"):
+        know(db, words)
+    parts = [Part("I use emacs now", "typed")]
+    message = log.add_user_message(db, session, HERE, parts, NOW())
+    found = adoption.contradictions(memory_of(db, lambda: NOW()), session, message, parts)
+    assert [each.message() for each in found] == [
+        "f1 says “I use vim as my editor” · /update f1 keeps what you just said in its place",
+        "f2 says “I use zsh as my shell” · /update f2 keeps what you just said in its place",
+    ]
+    with pytest.raises(UsageError, match="/update f1 or /update f2"):
+        adoption.accept_contradictions(memory_of(db, NOW), found)
+    with pytest.raises(UsageError, match="/update f1 or /update f2"):
+        adoption.accept_contradictions(memory_of(db, NOW), found, "f3")
+    [line] = adoption.accept_contradictions(memory_of(db, NOW), found, "f1")
+    assert "in place of f1" in line
+    assert [each.id for each in facts.listing(db, PERSON, 9, not_over=NOW())] == [4, 3, 2]
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    columns("""I use vim as my editor → I use emacs | I like tea → I like coffee now | Anna uses vim → I use emacs now
+        I use vim as my editor → I use vim now | I have a dog → I have a cat now"""),
+)
+def test_what_may_be_true_beside_it_is_let_be(db, session, known, said):
+    know(db, known)
+    assert say(db, session, said) == ([], [])
+
+
+def test_a_sentence_that_has_ended_a_fact_is_not_proposed_again(db, session):
+    know(db, "I am vegetarian")
+    say(db, session, "I'm not vegetarian any more")
+    assert adoption.propose(memory_of(db, NOW), adoption.claim("I'm not vegetarian any more", "model")) is None
