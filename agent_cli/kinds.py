@@ -1,8 +1,7 @@
 """The kinds of memory, one row each. Whatever treats all kinds alike reads these rows and keeps no list of its own.
 
 A new kind needs its table in store/schema.sql with the triggers that mark its rows stale and a branch in the view
-passage_text, the module that owns the table, and a row here. Searching, recalling, forgetting, exporting, completion
-and the patterns of handles follow from the row.
+passage_text, the module that owns the table, and a row here; all else follows from the row.
 """
 
 from collections.abc import Iterable

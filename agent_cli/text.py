@@ -62,8 +62,7 @@ class Pattern:
 _UNSAFE = Pattern(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
 )
-# Characters without width, which could hide content: fillers, word joiners, invisible operators, variation selectors
-# that no emoji uses. The joiners of emoji and of Persian are removed only beside ASCII or at the end.
+# Characters without width, which could hide content. The joiners of emoji and of Persian go only beside ASCII.
 _UNSEEN = Pattern(
     "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"

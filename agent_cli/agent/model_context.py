@@ -1,9 +1,8 @@
 """Builds what the model sees: one system message, the opening of the session, the recent messages, the question.
 
-What changes stands last, so that the server's prompt cache stays valid: on a CPU, reading 2,000 tokens again takes most
-of a minute. The system message never changes, the opening is fixed when the session begins, every question keeps the
-time at which it was asked, and the window grows to 22 messages before it is cut to 10 at once; messages that are cut
-are folded into a rolling summary, which also replaces the end of the previous session. Many templates accept only one
+What changes stands last, so that the server's prompt cache stays valid: the system message never changes, the opening
+is fixed when the session begins, every question keeps the time at which it was asked, and the window grows to 22
+messages before it is cut to 10 at once; those that are cut are folded into a rolling summary. Many templates accept one
 system message and roles that alternate, the user's first, so the opening stands in front of the first user message.
 """
 

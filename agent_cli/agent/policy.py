@@ -7,9 +7,7 @@ Of several the strictest counts. A rule that permits more counts only where the 
 A rule is for a tool (save_note), for all tools of a source (source:files), or for a tool whose arguments fit
 (read_file path=~/notes/*). A glob must match the whole value as text: * is any characters, also /, ? is one, [ab] one
 of these. One that begins with / or ~ is a path, and links in its folder are followed. A tool of an MCP server is named
-SERVER__TOOL, because models accept only letters, digits, _ and - in a name; rules for these tools and for their source,
-mcp.SERVER, are not checked, for they are not known here. The guard stops a turn that calls too many tools or repeats
-itself.
+SERVER__TOOL; rules for these tools and for their source, mcp.SERVER, are not checked, for they are not known here.
 """
 
 import json

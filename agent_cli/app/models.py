@@ -1,7 +1,6 @@
 """The models of an app: for answers, for summaries and other jobs, and changing them.
 
-With "auto" in the settings the default model is remembered in the file: the one that `/model` chose, else the one that
-was the newest on the server at the first question. So neither a run with -m nor a model fetched later changes it.
+With "auto" the default model is remembered in the file: the one that `/model` chose, else the newest at first.
 """
 
 from collections.abc import Iterator, Sequence

@@ -44,8 +44,7 @@ _SEARCH_PREFIXES = ("search_document: ", "search_query: ")
 _PASSAGE_QUERY = "Represent this sentence for searching relevant passages: "
 _INSTRUCT_QUERY = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
 
-# From the model cards, cut to what Ollama 0.30 feeds in one batch. In order of preference where a server has several:
-# first those of many languages and long texts, the smaller before the larger.
+# From the model cards, cut to what Ollama 0.30 feeds in one batch. In order of preference where a server has several.
 TRAITS: Mapping[str, ModelTraits] = {
     "embeddinggemma": ModelTraits(2048, "title: none | text: ", "task: search result | query: "),
     "qwen3-embedding": ModelTraits(2048, "", _INSTRUCT_QUERY),

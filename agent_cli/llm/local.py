@@ -1,13 +1,10 @@
 """Models that run in a process of this program's own: a GGUF file, llama.cpp (package xllamacpp), and /v1 on loopback.
 
 One process for each file of weights is found where it runs, else started, and shared by all programs of a person; it
-is this module. llama.cpp's server listens on a port of loopback that the system chooses and asks for a key made here;
-the process only looks, now and then, whether anybody still needs it.
-
-Three files in a private folder belong to each. The process holds a lock on one as long as it lives, however it ends; so
-who cannot take the lock knows that it runs, and of two that start only one goes on. The record says its address and the
-key that it asks for; it is written when the model is loaded, and removed before another is started, so a record beside
-a held lock is never an old one. The third file is its log.
+is this module. Three files in a private folder belong to each. The process holds a lock on one as long as it lives: who
+cannot take the lock knows that it runs, and of two that start only one goes on. The record says its address and the key
+that it asks for; it is written when the model is loaded, and removed before another is started, so a record beside a
+held lock is never an old one. The third file is its log.
 """
 
 import hashlib
@@ -294,8 +291,7 @@ def _serve(launch: Launch, key: str) -> Any:
         params.n_batch = params.n_ubatch = launch.num_ctx  # a text is read in one batch
         if not is_made_to_embed(launch.weights):  # a chat model embeds too, by the mean of its tokens
             params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
-    # Threads wait for one another in a loop: with as many as there are cores, any other program that runs makes them
-    # wait most of the time (on two busy cores, 1 token a second with two threads and 19 with one).
+    # With as many threads as there are cores, any other program that runs makes them wait most of the time.
     threads = max(1, (os.cpu_count() or 2) - 1)
     for each in (params.cpuparams, params.cpuparams_batch):
         each.n_threads = threads

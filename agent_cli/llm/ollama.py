@@ -1,8 +1,7 @@
 """A client of Ollama's HTTP API: chat, embeddings, the models of the server, where they run, and new ones.
 
-`num_ctx` is explicit and the same in every request: a change makes the server load the model again. `truncate` and
-`shift` are off: by default the server silently drops messages from the front when a conversation grows too long, and
-the person must be told. Values of an unexpected shape are ignored.
+`num_ctx` is the same in every request: a change makes the server load the model again. `truncate` and `shift` are off:
+by default the server silently drops messages when a conversation grows too long, and the person must be told.
 """
 
 import re
@@ -193,8 +192,7 @@ class OllamaEngine(Engine):
         return set(), ""
 
 
-# Downloads, through the official package, whose slow import does not matter here. The server keeps what has arrived, so
-# that a later run goes on where this one stopped.
+# Downloads, through the official package, whose slow import does not matter here.
 
 
 @frozen
@@ -246,8 +244,7 @@ def pull_stopped(name: str, percent: int) -> Cancelled:
 
 def _pull(server: http.Address, name: str, cancel: Cancel) -> Iterator[Any]:
     if "ollama" not in sys.modules and (spec := find_spec("ollama")):
-        # Without running its __init__, which builds a client from environment variables that may not suit it (quotes in
-        # OLLAMA_HOST, an unsupported kind of proxy) and fails.
+        # Without running its __init__, which builds a client from environment variables that may not suit it.
         sys.modules["ollama"] = module_from_spec(spec)
     import httpx  # late like the package, which lets httpx's exceptions through
     from ollama._client import Client
