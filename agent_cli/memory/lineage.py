@@ -1,8 +1,5 @@
-"""The interface between forgetting and the modules that own tables.
-
-Each declares in its LINEAGE what its tables hold, which rows they are made from, and how rows are erased; those of
-conversations, documents and indexes stand in forgetting/tables.py. Nothing else of forgetting names a table.
-"""
+"""What forgetting asks of the modules that own tables: each declares in its LINEAGE what its tables hold, which rows
+they are made from, and how rows are erased."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
@@ -23,9 +20,7 @@ _KINDS = {kind.name: kind for kind in kinds.FORGETTABLE}
 @frozen
 class Table:
     """A table as forgetting needs it. In queries, {ids} stands for the condition that a column is among given ids.
-
-    `…_texts`, `statements`, `remembered`: columns of its rows, as in "title, text", or a whole query.
-    """
+    `…_texts`, `statements`, `remembered`: columns of its rows, as in "title, text", or a whole query."""
 
     name: str
     owner: str = "owner"  # expression for the owner of a row; empty: rows have none

@@ -1,10 +1,6 @@
-"""How the rows of each kind are searched and completed, as SQL, and the completions of handles while a person types.
-
-These run at every key, so each query reads a bounded number of rows by an index, however large the file is.
-
-Search is below the folders that own the tables and imports none of them, so that it starts without the code of all
-kinds. A kind from elsewhere names in kinds.py the module whose SOURCES hold its SearchSource.
-"""
+"""How the rows of each kind are searched and completed, as SQL, and the completions of handles while a person types:
+each query reads a bounded number of rows by an index. A kind from elsewhere names in kinds.py the module whose SOURCES
+hold its SearchSource."""
 
 import re
 from collections.abc import Sequence
@@ -26,11 +22,9 @@ class SearchSource:
     """Pieces of SQL about one table.
 
     `passages`: reads rows by a JSON array of ids and gives id, owner, place, session, author, at, utc_offset, text,
-    facts. Rows it does not give are not indexed. Facts are [[statement, predicate], …].
-    `current`: the condition under which a row of the table is found and recalled; empty: always. :now is the time in
-    UTC, :current_session the id of the session in which the question is asked, or null.
-    `completions`: gives (id, words) of an owner's rows; {more} is replaced by a further condition.
-    `order`: the order in which completions are offered.
+    facts ([[statement, predicate], …]). Rows it does not give are not indexed. `current`: when a row is found; empty:
+    always. :now is the time in UTC, :current_session the session that asks, or null. `completions`: gives (id, words)
+    of an owner's rows; {more} is replaced by a further condition. `order`: their order.
     """
 
     passages: str = ""

@@ -1,11 +1,10 @@
 """Backups of the database, made while others write, verified, and restored; and what is saved of a damaged file.
 
 A backup is a snapshot, written under a temporary name beside its target, verified there, and moved into place in one
-step; a restore works the same way. The path of each backup is stored in the database, because forgetting must name
-every file that still holds a text. Here are also the size of the file and its compaction.
+step. Its path is stored in the database, because forgetting must name every file that still holds a text.
 
-A damaged file is only read. Rows are read by their ids: a range that cannot be read is halved until the rows are left
-that are lost. Bytes that are no text are replaced by marks. Derived data is not copied: the new file makes it again.
+A damaged file is only read: a range of ids that cannot be read is halved until the rows are left that are lost. Bytes
+that are no text are replaced by marks. Derived data is not copied: the new file makes it again.
 """
 
 import json
@@ -203,10 +202,8 @@ def create(
 
 
 def restore(current: Path, path: Path, now: datetime, notice: Callable[[str], None]) -> RestoreResult:
-    """Replace the database with a copy; the former database is kept under a dated name.
-
-    Raises UsageError or StoreError, with nothing changed, also while another process has the database open.
-    """
+    """Replace the database with a copy; the former database is kept under a dated name. Raises UsageError or
+    StoreError, with nothing changed, also while another process has the database open."""
     current, path = current.resolve(), path.expanduser().absolute()
     if not path.is_file():
         raise UsageError(f"there is no file {path}; name one that `agent db backup` wrote")
@@ -323,10 +320,8 @@ def _migrate(part: Path, known: list[str], now: datetime, notice: Callable[[str]
 
 @contextmanager
 def _exclusive(path: Path) -> Iterator[tuple[list[str], set[str]]]:
-    """Lock the file, or raise StoreBusy; yields the copies it knows of and the hashes of erased rows.
-
-    Leaving WAL mode needs exclusive use. A file too damaged for SQLite to open has no other user either.
-    """
+    """Lock the file, or raise StoreBusy; yields the copies it knows of and the hashes of erased rows. A file too
+    damaged for SQLite to open has no other user."""
     known: list[str] = []
     erased: set[str] = set()
     with closing(Database(path, busy_timeout=_BUSY_TIMEOUT)) as db:
@@ -442,10 +437,8 @@ def status(db: Database) -> dict[str, Any]:
 
 
 def compact(db: Database, busy_timeout: float = 2.0) -> tuple[int, int]:
-    """Rewrite the file without its free pages; returns its size in bytes before and after. Raises StoreError.
-
-    While another process reads the former state, the file keeps its size and the new pages stay in the journal.
-    """
+    """Rewrite the file without its free pages; returns its size in bytes before and after. While another process reads
+    the former state, the new pages stay in the journal. Raises StoreError."""
     path = Path(db.path)
     db.truncate_journal(busy_timeout)  # so that the size before is that of all
     before = path.stat().st_size

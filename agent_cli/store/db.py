@@ -42,10 +42,8 @@ class Pending(Generic[T]):
 
 
 class ReadWorker:
-    """Runs reads one after the other on a thread and a connection of its own: searches on two use two cores.
-
-    An executor of `concurrent.futures` would not close its connection, and takes longer to import.
-    """
+    """Runs reads one after the other on a thread and a connection of its own. An executor of `concurrent.futures` would
+    not close its connection, and takes longer to import."""
 
     def __init__(self, open_database: "Callable[[], Database]"):
         self._open = open_database
@@ -233,10 +231,8 @@ class Database:
 
     @contextmanager
     def index_access(self) -> Iterator[None]:
-        """For statements on an index: damage is raised as IndexDamaged.
-
-        FTS5 runs out of memory when a stored size is garbage; sqlite-vec raises ConstraintError for an unexpected row.
-        """
+        """For statements on an index: damage is raised as IndexDamaged. FTS5 runs out of memory when a stored size is
+        garbage; sqlite-vec raises ConstraintError for an unexpected row."""
         try:
             yield
         except (apsw.SQLError, apsw.NoMemError, apsw.ConstraintError) as error:

@@ -1,8 +1,7 @@
-"""The audit log of every action: sessions, messages, replies, calls, permissions, writes, decisions.
+"""The audit log of every action: ids, kinds and hashes, never text, so forgetting is complete.
 
-It holds ids, kinds and hashes, never text, so forgetting is complete. It is a chain: each event holds a hash of itself
-and of the hash before it, so that an event is found that was changed, taken out or put in by other means
-(`broken_link`). What was salvaged from a damaged file has no links of its own; the first one behind it holds it all.
+Each event holds a hash of itself and of the hash before it, so that an event is found that was changed, taken out or
+put in by other means (`broken_link`). What was salvaged from a damaged file has no links of its own.
 """
 
 import json
@@ -84,10 +83,8 @@ def format_line(row: Mapping[str, Any]) -> str:
 
 
 def listing(db: Database, limit: int, kinds: Sequence[str] = (), since: datetime | None = None) -> list[dict[str, Any]]:
-    """The newest events, newest last. `kinds`: prefixes of kinds.
-
-    They are read by number: an index on the kind would cost each writer more than it saves the few readers.
-    """
+    """The newest events, newest last. `kinds`: prefixes of kinds. They are read by number: an index on the kind would
+    cost each writer more than it saves the few readers."""
     conditions = [f"instr(kind, ?{n}) = 1" for n in range(3, 3 + len(kinds))]
     columns = ["kind", "actor", "session_id", "subject", "hash", "at", "utc_offset", "terminal", "process", "parent"]
     rows = db.rows(

@@ -1,8 +1,7 @@
 """Opens SQLite files: the database, with its permissions, journal mode and schema; others, only to be read.
 
-Backups and restores that were killed leave temporary files, `.NAME.PID.part`: each holds a whole database, and goes at
-the next start. A backup may be anywhere, so its temporary file is recorded in the database while it is written; that of
-a restore is beside the database.
+Backups and restores that were killed leave a whole database in `.NAME.PID.part`, which goes at the next start. That of
+a backup may be anywhere, so it is recorded in the database while it is written.
 """
 
 import errno
@@ -97,11 +96,9 @@ _NETWORK = re.compile(r"nfs\d?|cifs|smb\d?|smbfs|9p|virtiofs|afs|ceph|glusterfs|
 def open_file(
     path: Path, now: datetime, notice: Callable[[str], None], mounts: Path = MOUNTS, key_folder: Path | None = None
 ) -> Database:
-    """Open the file, creating it and its folder when missing, and bring its schema up to date.
-
-    A file of another program or of a newer version is left untouched (StoreError). `notice` is told of a network file
-    system, where WAL does not work, and of a disk that is full or read-only, where the file is opened for reading.
-    """
+    """Open the file, created when missing, and bring its schema up to date. Raises StoreError for a file of another
+    program or a newer version. `notice` is told of a network file system, where WAL does not work, and of a disk that
+    is full or read-only, where the file is opened for reading."""
     try:
         atomic_file.touch(path)
     except PermissionError:
@@ -172,11 +169,8 @@ def open_damaged(path: Path) -> Database:
 
 
 def open_foreign(path: Path) -> Database:
-    """Open a file of another program as it is; reads alone are meant, and no file is left beside it.
-
-    To read a file in WAL mode (bytes 18 and 19) that nobody has open, SQLite would create a WAL file, unless it is
-    opened as immutable.
-    """
+    """Open a file of another program as it is, for reading. One in WAL mode (bytes 18 and 19) that nobody has open is
+    opened as immutable, or SQLite would create a file beside it."""
     try:
         with path.open("rb") as opened:
             is_closed = opened.read(20)[18:] == b"\2\2" and not path.with_name(f"{path.name}-wal").exists()

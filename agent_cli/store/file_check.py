@@ -1,7 +1,5 @@
-"""Checks the whole file: its pages, its schema, its rows, and the indexes against what they index.
-
-Of the rows SQLite's own check does not see texts that are not UTF-8, and times and JSON that cannot be read.
-"""
+"""Checks the whole file: its pages, its schema, its indexes, and of its rows what SQLite's own check does not see:
+texts that are not UTF-8, times and JSON that cannot be read."""
 
 import json
 import re

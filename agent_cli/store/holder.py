@@ -1,8 +1,5 @@
-"""The process that holds a row, and whether it is still alive; and the terminal that a process belongs to.
-
-An open session and a running job are held by a process, and must be free at once when it is killed. So a holder is
-`host/pid/start time`, which can be looked up on this host.
-"""
+"""The process that holds an open session or a running job, as `host/pid/start time`, and whether it is still alive; and
+the terminal that a process belongs to."""
 
 import os
 import socket

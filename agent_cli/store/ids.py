@@ -1,8 +1,5 @@
-"""Identifiers: sortable and unique across machines for rows, short handles for people.
-
-The sortable form is a ULID: 48 bits of milliseconds and 80 random bits in 26 letters of Crockford's base 32, increased
-by one within a millisecond so that rows sort in the order of their creation.
-"""
+"""Identifiers: sortable and unique across machines for rows (a ULID, increased by one within a millisecond), short
+handles for people."""
 
 import os
 import re

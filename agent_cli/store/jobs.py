@@ -1,9 +1,5 @@
-"""A durable queue of background jobs.
-
-A job has a kind and a subject and holds no text. It runs at least once; its effect and its completion are one
-transaction, fenced by the number of the attempt, so that the effect happens once however often the job was started. A
-running job is leased to a process, and free again when the lease ends or the process has died.
-"""
+"""A durable queue of background jobs. A job runs at least once; its effect and its completion are one transaction,
+fenced by the number of the attempt, so that the effect happens once. A running job is leased to a process."""
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta

@@ -1,9 +1,8 @@
 """Hashes of texts with a secret key: equal texts can be recognised, and who has only the file can guess none.
 
-The key lies apart from the file and its backups: in the person's state folder, a file for each key, which only the
-owner can read; the database names it by a hash. Where it is missing, because the file was moved to another machine, a
-new one is made, and what was erased before is no longer recognised in an import. A database without such a folder, or
-whose folder cannot be written, holds its key itself.
+The key lies apart from the file and its backups, in the person's state folder; the database names it by a hash. Where
+it is missing, because the file was moved to another machine, a new one is made, and what was erased before is no longer
+recognised in an import. A database without such a folder, or whose folder cannot be written, holds its key itself.
 """
 
 import os

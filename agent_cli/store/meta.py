@@ -1,8 +1,5 @@
-"""Small values of the file itself, by key: names of its indexes, positions of jobs, times of last runs, and damage.
-
-Each function that writes is a transaction of its own, or a step of the caller's. A damaged index never stops a write:
-it is noted, and rebuilding it from the passages adds what it missed.
-"""
+"""Small values of the file itself, by key: names of its indexes, positions of jobs, times of last runs, and damage: a
+damaged index never stops a write; it is noted, and rebuilding it adds what it missed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,11 +1,8 @@
-"""Brings a file up to `schema.sql`.
-
-A file is compared with the whole schema and gets the missing tables, columns, indexes, triggers and views in one
-transaction, so a partly updated file can always be completed. What the schema is after that is stored too, so that a
-file from which something has gone is noticed when it is opened.
+"""Brings a file up to `schema.sql`: it gets the missing tables, columns, indexes, triggers and views in one
+transaction. The schema is stored too, so that a file from which something has gone is noticed when it is opened.
 
 A change that moves data is a migration: it runs once per file, after new tables and columns and before new indexes and
-triggers, and is recorded. In a new file the migrations are only recorded.
+triggers. In a new file the migrations are only recorded.
 """
 
 import re
@@ -68,10 +65,8 @@ def check(db: Database) -> None:
 
 
 def reconcile(db: Database, now: datetime, schema: str = SCHEMA, steps: Steps = STEPS) -> list[str]:
-    """Create what is missing and run the pending migrations, all in one transaction, or raise StoreError.
-
-    Returns what had gone from a file that had all of it.
-    """
+    """Create what is missing and run the pending migrations, all in one transaction, or raise StoreError. Returns what
+    had gone from a file that had all of it."""
     if is_current(db, schema, steps):
         return []
     wanted = Database()

@@ -1,4 +1,1 @@
-"""Documents: files of the person made searchable, as collections, documents and sections.
-
-Owns the tables collection, document and section.
-"""
+"""Documents: files of the person made searchable. Owns the tables collection, document and section."""

@@ -1,13 +1,9 @@
-"""Reads files of various formats and splits them into sections along their own structure, so that each can be found and
-read alone.
+"""Reads files of various formats and splits them into sections along their own structure.
 
-Markdown and HTML are split at headings, code at top-level definitions, PDF at pages, anything else at paragraphs;
-within these, paragraphs are joined until a section is long enough to be found. The index itself splits what is too long
-for it (memory/language/terms.py, `chunks`), so that a fence or a paragraph stays in one section.
-
-What cannot be read is reported as a sentence (UnreadableFile) for the list of documents; nothing here uses the
-database. PDF needs a library of an extra, imported when such a file is read. Of HTML no tree is built, so a page of
-20 MB takes little more memory than its text.
+Markdown and HTML are split at headings, code at top-level definitions, PDF at pages, anything else at paragraphs; these
+are joined until a section is long enough to be found. The index itself splits what is too long for it. What cannot be
+read is told in a sentence (UnreadableFile). Of HTML no tree is built, so a page of 20 MB takes little more memory than
+its text.
 """
 
 import codecs

@@ -1,21 +1,16 @@
 """Documents: the rows of the person's files, and how they follow the files.
 
-A sync compares the rows with the files. A file with the same size and time is not opened, so a second sync costs little
-more than walking the folders. A file that is opened and has the same bytes only gets a new stamp. Files are read
-outside of transactions and written a few at a time, each completely or not at all, and indexed at once, so an
-interrupted sync continues where it stopped. Ids follow the order of the names, so interruptions do not change them.
+A file with the same size and time is not opened by a sync. Files are read outside of transactions, written a few at a
+time and indexed at once, so an interrupted sync continues where it stopped. Sections with unchanged text keep their
+ids, so that d12 keeps its meaning. A file removed from memory leaves a row without sections, or the next sync would add
+it again.
 
-Sections with unchanged text keep their ids whatever else changes, so that d12 keeps its meaning. A file removed from
-memory leaves a row without sections, or the next sync would add it again.
+Erased parts of files stay out of memory: hashes of the parts are stored (tombstones.py). Sections and paragraphs are
+recognized in any file; lines, sentences and headings in their own file only, except those that the rest of the file
+also has: the line that closes a function is no secret. A file erased by its path is not opened.
 
-Erased parts of files stay out of memory, while the files themselves stay unchanged: hashes of the parts are stored
-(tombstones.py). Sections and paragraphs are recognized in any file. Lines, sentences and headings are recognized in
-their own file only, because files are edited line by line, except those that the rest of the file also has: the line
-that closes a function is no secret. A file erased by its path is not opened.
-
-A collection is a folder, a glob or a file. Left out are hidden files and folders, generated folders (node_modules,
-__pycache__, Python environments, caches marked by a CACHEDIR.TAG), and links that lead out of the folder. Links to
-folders are not followed, which also avoids loops. Files named in a .gitignore are included.
+Left out of a folder are hidden and generated files (node_modules, __pycache__, Python environments, caches marked by a
+CACHEDIR.TAG), and links that lead out of it. Links to folders are not followed, which also avoids loops.
 """
 
 import os
@@ -596,10 +591,8 @@ def _known(db: Database, by_key: dict[str, str]) -> set[str]:
 
 
 def remove(db: Database, owner: str, pattern: str, time: clock.Clock) -> str:
-    """Remove files from memory; returns a sentence about them. Raises UsageError when no document matches.
-
-    Collections within the pattern are deleted; files of other collections are excluded from now on.
-    """
+    """Remove files from memory, with collections within the pattern; returns a sentence about them. Raises UsageError
+    when no document matches."""
     covered = covers(pattern)
     with db.write():
         every = collections(db, owner)
@@ -631,10 +624,8 @@ def remove(db: Database, owner: str, pattern: str, time: clock.Clock) -> str:
 
 
 def erase(db: Database, found: Sequence[int], *, lazily: bool = False) -> None:
-    """Delete sections, and their index entries first. Runs in the caller's transaction.
-
-    They come back when their file changes, unless tombstones know them. `lazily`: see index.erase.
-    """
+    """Delete sections, in the caller's transaction. They come back when their file changes, unless tombstones know
+    them. `lazily`: see index.erase."""
     if found:
         index.erase(db, "d", found, lazily=lazily)
         db.execute("delete from section where id in (select value from json_each(?))", (found,))

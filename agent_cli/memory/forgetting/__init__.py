@@ -1,4 +1,1 @@
-"""Erases selected rows with everything derived from them, and checks the files for traces.
-
-Owns no table. tables.py says what of each table depends on erased rows.
-"""
+"""Erases selected rows with everything derived from them, and checks the files for traces. Owns no table."""

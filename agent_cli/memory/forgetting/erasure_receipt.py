@@ -1,12 +1,9 @@
-"""The erasure receipt: the database files and known backups are searched byte by byte for erased text.
+"""The erasure receipt: the database files and known backups are searched byte by byte for erased text, which can remain
+in a free page, in the journal or in a copy. Freed blocks of the disk, swap and unknown copies are out of reach.
 
-A deleted row can remain in a free page, in the journal or in a copy, so the files are read as they are on the disk,
-without SQLite. Out of reach are freed blocks of the disk, swap and unknown copies.
-
-When something is left, the check can be repeated. For this only hashes of the words are stored, while something is left
-and the words stand in the clear there anyway; their key lies apart from the database (keyed_hash.py). Parts of words,
-freed pages of a backup and compressed indexes cannot be compared with a hash: for these the person names the words
-again.
+When something is left, the check can be repeated. For this only hashes of the words are stored, while the words stand
+in the clear there anyway; their key lies apart from the database (keyed_hash.py). Parts of words, freed pages of a
+backup and compressed indexes cannot be compared with a hash: for these the person names the words again.
 """
 
 import json
@@ -295,10 +292,8 @@ def byte_forms(text: str) -> frozenset[bytes]:
 
 
 def count(path: Path, wanted: Iterable[bytes]) -> dict[bytes, int]:
-    """How often each piece of at least 4 bytes occurs in a file, ignoring the case of ASCII letters.
-
-    The file is read once for all pieces, and with NumPy walked once, by their first four bytes. Raises StoreError.
-    """
+    """How often each piece of at least 4 bytes occurs in a file, read once, ignoring the case of ASCII letters. Raises
+    StoreError."""
     pieces = {each.lower() for each in wanted}
     try:
         numpy = arrays.numpy()
@@ -338,20 +333,14 @@ def _count_one_by_one(path: Path, pieces: Iterable[bytes]) -> dict[bytes, int]:
 
 
 def distinctive_length(size: int) -> int:
-    """The length from which a word in lower case hardly ever occurs by chance in so many bytes.
-
-    The lists in an index are nearly random bytes below 128, and two of these values match a letter, so n letters occur
-    B / 64^n times in B bytes.
-    """
+    """The length from which a word in lower case hardly ever occurs by chance in so many bytes. An index is nearly
+    random bytes below 128, of which two match a letter: n letters occur B / 64^n times in B bytes."""
     return max(4, math.ceil(math.log(max(1, 10 * size), 64)))
 
 
 def uncleared_pages(path: Path) -> int:
-    """The number of free pages that are not cleared: with secure_delete 0.
-
-    The free list: trunk pages with the number of the next one, a count and that many numbers of further free pages
-    (https://www.sqlite.org/fileformat2.html#the_freelist). Trunk pages themselves are not examined.
-    """
+    """The number of pages in the free list (https://www.sqlite.org/fileformat2.html#the_freelist), without its trunk
+    pages, that are not cleared: with secure_delete 0."""
     with path.open("rb") as file:
         head = file.read(100)
         size = int.from_bytes(head[16:18])

@@ -1,8 +1,5 @@
-"""Erases rows and everything derived from them in one transaction; tombstones keep imports from restoring them.
-
-`planned` gives what will be erased, `erase` deletes it. Deleted rows remain in the journal until a job has emptied it;
-erasure_receipt.py then checks the files.
-"""
+"""Erases rows and everything derived from them in one transaction; tombstones keep imports from restoring them. A job
+empties the journal; erasure_receipt.py then checks the files."""
 
 import re
 from collections.abc import Collection, Sequence

@@ -1,7 +1,6 @@
 """Finds where certain words and lines stand in the rows of the file, compared word by word.
 
-Before an erasure: the rows that only repeat erased text (prompts, recall records, errors of jobs, results of tools) and
-are erased too, and what else says the same; other messages, notes and facts with the same text stay, and the person
+Before an erasure: what only repeats erased text and is erased too, and what else says the same, of which the person
 decides. After it: what is left, by handles of rows and names of folders, callers and backups.
 """
 
@@ -68,10 +67,8 @@ class Copies:
 
 
 def find_copies(db: Database, walk: Walk, keywords_: Keywords) -> tuple[Copies, SearchTerms]:
-    """The rows that repeat erased texts or the topic, and the words and lines that no remaining row contains.
-
-    Rows of other owners stay. A line that other sections of files contain too is kept in results of tools.
-    """
+    """The owner's rows that repeat erased texts or the topic, and the words and lines that no remaining row contains. A
+    line that other sections of files contain too is kept in results of tools."""
     texts, topic, owner = selection.texts(db, walk), walk.request.topic, walk.request.owner
     personal, other = [*texts.personal, *texts.files], texts.other
     statements = {keywords.fold(text).strip(" .!?…\n") for text in texts.statements}

@@ -1,8 +1,5 @@
-"""Selects rows by handle, topic or time span, and finds everything derived from them, without changing anything.
-
-A message leads to its exchange, to the facts and skills learned from it, to the summaries of its session and periods,
-to recall records and to jobs. Each owner of tables adds the rows derived from those found so far.
-"""
+"""Selects rows by handle, topic or time span, and finds everything derived from them, without changing anything. Each
+owner of tables adds the rows derived from those found so far."""
 
 import math
 import re

@@ -1,10 +1,7 @@
 """What forgetting touches: all tables with what their rows hold and are made from, and how rows are erased.
 
-Here are those of conversations, documents and indexes; other modules that own tables declare theirs as LINEAGE.
-
-A message is erased with its answer, an answer as a whole without it. A session is erased with its last message, and
-with it its notes, openings, rolling summary and requests of callers. Of documents the stored text is erased, and the
-file itself stays on the disk; a document whose path mentions the topic is erased completely.
+A message is erased with its answer, an answer as a whole without it; a session with its last message. Of documents the
+stored text is erased, and the file itself stays on the disk; one whose path mentions the topic is erased completely.
 """
 
 import os

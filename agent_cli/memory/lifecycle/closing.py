@@ -1,7 +1,4 @@
-"""Closes sessions: erases their notes and writes a summary, an extract until a job has made the final one.
-
-A session that a crash or an error left open is repaired first.
-"""
+"""Closes sessions: erases their notes and writes a summary, an extract until a job has made the final one."""
 
 from datetime import datetime, timedelta
 

@@ -1,10 +1,8 @@
 """Retention: deletes old messages and summaries, the finest level first, once the next level contains them.
 
-Off by default. A coarser summary keeps its text, its details and the ids of deleted sources. Facts keep their quotes,
-and the input history stays. No tombstones are kept: an import may restore what was deleted.
-
-A row may be deleted when the next coarser summary was made after it and names it among its sources. A summary is also
-kept while one of its own sources is still to be deleted. The messages of a session are deleted together.
+Off by default. A row may be deleted when the next coarser summary was made after it and names it among its sources; a
+summary, once none of its own sources is still to be deleted. The messages of a session are deleted together. Facts keep
+their quotes, and the input history stays. No tombstones are kept: an import may restore what was deleted.
 """
 
 import re

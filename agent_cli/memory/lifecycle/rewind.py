@@ -1,7 +1,5 @@
-"""Takes back a message and all later ones of its session: they stay in the log, but are no longer used.
-
-They are not shown, sent, searched, summarised or learned from; only forgetting and token counts still include them.
-Summaries and proposals made from them are dropped. Accepted facts stay; reminders that the model made are hidden.
+"""Takes back a message and all later ones of its session: they stay in the log, but only forgetting and token counts
+still include them. Summaries and proposals made from them are dropped. Accepted facts stay.
 
 A message may replace those taken back. Only its answer makes that final: when the model fails or the program is killed,
 `closing.recover` restores them.
@@ -92,8 +90,7 @@ def _learned_from(db: Database, owner: str, messages: Sequence[int], where: str)
 
 
 def _hide_reminders(db: Database, owner: str, messages: Sequence[int], now: datetime) -> None:
-    """Hide the tasks that the model made, at exactly the time when their messages are taken back, which tells them
-    from tasks that the person has hidden."""
+    """Hide the tasks that the model made, at exactly the time when their messages are taken back (see hidden_tasks)."""
     for (id,) in db.rows(
         """select t.id from json_each(?) c join task t on t.message_id = c.value
            where t.origin = 'model' and t.state = 'open' and t.hidden_at is null""",
@@ -123,10 +120,8 @@ def format_hidden(task: Task) -> str:
 
 
 def _rebuild_summaries(db: Database, session: int, owner: str, said_at: str, now: datetime) -> list[int]:
-    """Drop the summaries made since `said_at`, and queue those of periods; returns the ids of all.
-
-    Sentences from sources that retention has deleted stay, because they cannot be made again.
-    """
+    """Drop the summaries made since `said_at`, and queue those of periods; returns the ids of all. Sentences from
+    sources that retention has deleted stay, because they cannot be made again."""
     own_summary = summaries.of_session(db, session)
     linked = [summaries.get(db, id, owner) for id in period_summaries.derived_from(db, [Source("session", session)])]
     found = [each for each in (own_summary, *linked) if each and each.at >= said_at]

@@ -1,4 +1,1 @@
-"""Reports from the log: figures about days, the present day, token usage, tool calls and the audit log.
-
-Reads tables of other folders, and writes and owns none.
-"""
+"""Reports from the log: figures about days, the present day, token usage, tool calls and the audit log."""

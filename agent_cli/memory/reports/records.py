@@ -1,8 +1,5 @@
-"""What the log records: tokens, cost and time of answers, tool calls, events; what is due, and the day in lines.
-
-Of the events an owner sees those of their own sessions and rows. Events about the file itself or about deleted rows
-belong to the person. Nothing is counted beforehand; a day is that of the local clock at the time of the row.
-"""
+"""What the log records: tokens, cost and time of answers, tool calls, events; what is due, and the day in lines. Of the
+events an owner sees those of their own sessions and rows; those of the file and of deleted rows are the person's."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, time, timedelta

@@ -1,8 +1,7 @@
 """Candidates for an answer: hits of the word index, and of the trigram index for words that it lacks.
 
-A query is an OR of its content words, because few passages hold all of them. In a large file words are taken from the
-rarest on, up to a budget of rows, and the common ones count where they stand beside these: dropping them outright costs
-four to fifteen points of recall.
+A query is an OR of its content words. In a large file words are taken from the rarest on, up to a budget of rows, and
+common ones count where they stand beside these: dropping them outright costs four to fifteen points of recall.
 """
 
 import math
@@ -271,10 +270,8 @@ def by_words(db: Database, question: Question, allowed: Filter) -> list[tuple[in
 def _best(
     matching: Callable[..., _Hits], rare: Sequence[str], common: Mapping[str, float], *, alone: bool = True
 ) -> _Hits:
-    """Hits of the rare words, with the score of common words where they hold these as well.
-
-    `common`: common words and their idfs. `alone`: whether hits count that hold one word only.
-    """
+    """Hits of the rare words, with the score of common words (given with their idfs) where they hold these as well.
+    `alone`: whether hits count that hold one word only."""
     either = " OR ".join(rare)
     if alone and len(rare) > 1 and len(common) <= APART:  # of one rare word too many rows have no other word
         return matching(either, common)

@@ -1,13 +1,12 @@
 """The graph of entities and relations, derived from accepted facts, and which facts a question names by it.
 
-It may be dropped and rebuilt at any time. Names match whatever their case, accents and article, and a person by the
-first name too. An entity has its name from a fact that still exists: a forgotten fact leaves no name behind.
+Names match whatever their case, accents and article, and a person by the first name too. An entity has its name from a
+fact that still exists: a forgotten fact leaves no name behind.
 
-A question names somebody by a name ("Anna") or by a relation kept as a fact ("my sister"): that is resolved to the
-object of the relation, and the facts about it count as if they had said "sister". What a named entity is related to
-follows one step behind, so that no fact is more than two relations away. A common word that is somebody's name too
-("Will", "Ernst") counts as a name only where it is written as one: with a capital, not at the beginning of a sentence,
-not after an article.
+A question names somebody by a name ("Anna") or by a relation kept as a fact ("my sister"), which is resolved to its
+object. What a named entity is related to follows one step behind. A common word that is somebody's name too ("Will",
+"Ernst") counts as a name only where it is written as one: with a capital, not at the beginning of a sentence, not after
+an article.
 """
 
 import re
@@ -48,11 +47,9 @@ class Mention:
 def facts(
     db: Database, named: Sequence[Mention], candidates: Sequence[int] = ()
 ) -> dict[int, tuple[float, frozenset[str]]]:
-    """The facts of what is named: those with most of the names first, then the newest, then what is related. With the
-    weight of each, and the words of the question that it answers to, though it may not hold them.
-
-    `candidates`: further facts that count where they are about the same.
-    """
+    """The facts of what is named, with most of the names first, then the newest, then what is related: with the weight
+    of each, and the words of the question that it answers to. `candidates`: further facts that count where about the
+    same."""
     naming: dict[int, list[Mention]] = {}
     for each in named:
         for fact in _facts_of(db, each.entity, candidates):

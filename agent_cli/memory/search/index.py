@@ -1,14 +1,11 @@
 """Passages, and the word and trigram indexes over them; derived, and rebuilt at any time.
 
-A trigger marks each row that was written as stale; `refresh` recreates its passages and updates every index with them,
-so that they cannot diverge; of an import, trigrams are made when all its words are found. The indexes store no text of
-their own (external content over the view passage_text). Secrets in a text are not indexed. The context of a message is
-not indexed either: ranking reads it from the log.
+A trigger marks each row that was written as stale; `refresh` recreates its passages and updates every index with them.
+The indexes store no text of their own (external content over the view passage_text). Secrets in a text are not indexed.
 
-A text is cut at spaces into overlapping passages, each where the one before it ended. Each transaction indexes one
-portion of text, so that no other writer waits long. Of a long text the first portion is indexed like any row, and the
-rest after all rows. Its passages hold a copy of their own text: to cut each of them from the row, SQLite would read the
-row from its start.
+A text is cut at spaces into overlapping passages. Each transaction indexes one portion of text, so that no other writer
+waits long. Of a long text the first portion is indexed like any row, and the rest after all rows; its passages hold a
+copy of their own text, because SQLite would read the row from its start for each.
 """
 
 import json
@@ -338,11 +335,9 @@ def catch_up(db: Database) -> bool:
 
 
 def erase(db: Database, kind: str, rows: Sequence[int], *, lazily: bool = False) -> None:
-    """Remove rows from every index. Runs in the caller's transaction.
-
-    `lazily`: they are not found any more at once, but their words stay in the file until `condense`. Rewriting every
-    page with a word of very many rows would take a hundred times as long.
-    """
+    """Remove rows from every index, in the caller's transaction. `lazily`: they are not found any more at once, but
+    their words stay in the file until `condense`: rewriting each page of very many rows would take a hundred times as
+    long."""
     if lazily:
         word_tables.configure(db, {"secure-delete": 0})
     _remove(db, [id for _, id in db.rows(_OF_ROWS, (rows, kind))])
@@ -462,10 +457,8 @@ def _remove(db: Database, ids: Sequence[int]) -> None:
 
 def check(db: Database) -> list[str]:
     """Check every index for damage that raises no error and only loses hits; returns the names of all damaged ones.
-
-    SQLite's and FTS5's own checks read everything, or miss it. Here the passages are counted, and 32 of them are
-    searched by their own words and vectors: an index that has lost a tenth is detected in 29 of 30 checks.
-    """
+    Passages are counted, and 32 of them searched by their own words and vectors: SQLite's checks read all, or miss
+    it."""
     damaged = list[str]()
     for name in (*word_tables.DEFINITIONS, "vectors"):
         with db.snapshot():  # other programs write meanwhile

@@ -117,10 +117,7 @@ class Exchange(NamedTuple):
 
 
 class CandidateRow(NamedTuple):  # a search makes hundreds: a dataclass takes several times as long
-    """A passage and its context, each as counts of the question's words, and what is known of it.
-
-    What later steps find out of it makes another row.
-    """
+    """A passage and its context, each as counts of the question's words, and what is known of it."""
 
     id: int
     session: int | None
@@ -192,11 +189,8 @@ class Known(NamedTuple):
 def fetch(
     request: Request, places: Mapping[int, Around], question: Question, known: Known | None = None
 ) -> dict[int, CandidateRow]:
-    """The candidates, with the words of the question in and around each.
-
-    `places`: what stands around each; all are allowed and current, as `outlines` tells. What says no more than the
-    question is left out where that is in the log, around others too.
-    """
+    """The candidates, with the words of the question in and around each (`places`). What says no more than the question
+    is left out where that is in the log, around others too."""
     db, now, known = request.db, request.now, known or Known()
     between_people = is_between_people(db)  # else only what stands before one tells what it is about: see _contexts
     around_them = (around if between_people else around[1:2] for around in places.values())
@@ -253,11 +247,8 @@ def _shown() -> str:
 
 
 def with_context(db: Database, rows: Sequence[CandidateRow], question: Question) -> list[CandidateRow]:
-    """The same rows, with the words of the question in the four passages before each of these and the three after it.
-
-    Only between people: with the assistant, other messages seldom tell what one is about. Of a summary those that stand
-    in each of its sentences and details.
-    """
+    """The same rows with the words of the question in each statement of a summary and, between people only, in the four
+    passages before and the three after: with the assistant, other messages seldom tell what one is about."""
     single = dict[int, list[str]]()
     for row in rows:
         if row.kind == "y":
@@ -280,10 +271,8 @@ def with_context(db: Database, rows: Sequence[CandidateRow], question: Question)
 
 
 def exchanges(db: Database, rows: Iterable[CandidateRow], question: Question) -> dict[int, CandidateRow]:
-    """Those of these rows that belong to a question and the answer to it, with how often that holds each word.
-
-    A long reply is an answer even if nothing was asked.
-    """
+    """Those of these rows that belong to a question and the answer to it, with how often that holds each word. A long
+    reply is an answer even if nothing was asked."""
     without = [row for row in rows if row.with_assistant and row.role and not row.exchange]
     found = {one: exchange for one, *exchange in db.rows(_EXCHANGES, (list({row.row for row in without}),))}
     messages = list({message for asked, reply, *_ in found.values() for message in (asked, reply)})
@@ -379,12 +368,9 @@ def is_between_people(db: Database) -> bool:
 
 
 def _contexts(said: Mapping[int, Row], one: Row, around: Around) -> tuple[str, str, str]:
-    """The texts of the passages around one, each empty when it does not tell what this one is about.
-
-    `said`: id, text, role, whether it was said between the person and the assistant, …, as in _PASSAGES.
-    Between people all do. With the assistant only what stands before a reply does, and a question before its answer:
-    what is asked next is another matter.
-    """
+    """The texts of the passages around one, each empty when it does not tell what this one is about. Between people all
+    do; with the assistant only what stands before a reply, and a question before its answer. `said`: rows of
+    _PASSAGES."""
     before_that, before, after = map(said.get, around)
     with_assistant = one[3]
     tells = before and (not (with_assistant and before[3]) or one[2] == "assistant" or before[1].rstrip().endswith("?"))
@@ -396,10 +382,8 @@ def _contexts(said: Mapping[int, Row], one: Row, around: Around) -> tuple[str, s
 
 
 def neighbours(db: Database, ids: Sequence[int], without_neighbours: Collection[int] = ()) -> dict[int, Around]:
-    """For each candidate and its neighbours the two passages before it and the one after it.
-
-    Those of `without_neighbours` come without their neighbours.
-    """
+    """For each candidate and its neighbours (but those `without_neighbours`) the two passages before it and the one
+    after."""
     found = dict.fromkeys(ids, ALONE)
     for id, before, after in json.loads(db.value(_NEIGHBOURS, (ids,))):
         first, second, third = (*before, 0, 0, 0)[:3]  # the nearest first
@@ -413,11 +397,8 @@ def neighbours(db: Database, ids: Sequence[int], without_neighbours: Collection[
 
 
 def count_words(db: Database, texts: Collection[str], question: Question) -> dict[str, dict[str, int]]:
-    """{text: {stem or run: count}} of the words of the question, by the stems of the word index.
-
-    Most texts hold few of them, so a text is not taken apart: its words that begin like one of the question are looked
-    for, and only these are stemmed.
-    """
+    """{text: {stem or run: count}} of the words of the question, by the stems of the word index. Only words that begin
+    like one of the question are stemmed."""
     found = list(_words_like(texts, question.idfs))
     stems = dict(zip(forms := list({form for _, form in found}), db.tokens_of(forms), strict=True))
     counts: dict[str, dict[str, int]] = {text: {} for text in texts}
@@ -433,11 +414,8 @@ def count_words(db: Database, texts: Collection[str], question: Question) -> dic
 
 
 def _words_like(texts: Collection[str], stems: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Each text with each of its words that may have one of these stems: most texts are never taken apart.
-
-    Stemming changes at most the last remaining letter, so a word begins as its stem does. The texts are searched
-    together, one after the other. One in another script than the Latin comes whole.
-    """
+    """Each text with each of its words that may have one of these stems, of which stemming changes at most the last
+    letter. The texts are searched together, one after the other. One in another script than the Latin comes whole."""
     starts = {stem[:-1] for stem in stems}
     starts = {start for start in starts if not any(start[:end] in starts for end in range(len(start)))}
     folded = {text: None if "" in starts else _without_accents(text) for text in texts}

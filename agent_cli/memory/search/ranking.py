@@ -1,14 +1,11 @@
 """Scores passages against a question: a weighted sum of what speaks for each. Pure arithmetic over fetched rows.
 
-Ranks are not fused, because that amplifies the noise of the weaker signal. The words of a question count by their idf:
-in the passage, around it, in facts taken from it, and as far as the passage holds words like them. Most of this is
-divided by the length of the text, or long answers of the assistant would crowd out what the person said. Some questions
-ask for a kind of answer: a time, a place, a number.
+The words of a question count by their idf: in the passage, around it, in facts taken from it, and as far as the passage
+holds words like them. Most of this is divided by the length of the text, or long answers of the assistant would crowd
+out what the person said.
 
-The weights were learned on conversations of two people and on chats with an assistant together, by
-`python -m benchmarks learn_weights`: those learned on one kind alone fail on the other. benchmarks/README.md has the
-figures, what each feature is worth, and why the weights of replies were chosen near those learned. A model that reads
-a text as a whole tells more than the built-in table of words, so its closeness has weights of its own.
+The weights were learned by `python -m benchmarks learn_weights` (benchmarks/README.md has the figures). A model that
+reads a text as a whole tells more than the built-in table of words, so its closeness has weights of its own.
 """
 
 import math
@@ -246,9 +243,7 @@ def _exchanges(rows: Sequence[CandidateRow]) -> dict[int, float]:
 
 def _word_features(question: Question, row: CandidateRow, likeness: Mapping[str, float]) -> Mapping[str, float]:
     """The shares of the question's words that are near, that have only words like them, and that are covered by either.
-
-    `likeness`: how alike each is to the likest in the row.
-    """
+    `likeness`: how alike each is to the likest in the row."""
     if row.exchange or not (likeness or row.frequencies):
         return _NO_WORDS
     weights, covered = question.weights, dict[str, float]()
@@ -418,11 +413,8 @@ def _scaled(each: Scored, share: float, leg: str) -> Scored:
 
 
 def choose(scored: Sequence[Scored], limit: int, least: float) -> list[Scored]:
-    """The best results, each thing once. `least`: their relevance, as a share of that of the best.
-
-    Further chunks of the same text and similar texts are left out, and all empty ones but one. A fact takes the place
-    of the message that says the same.
-    """
+    """The best results, each thing once, from this share of the relevance of the best on. Left out are further chunks
+    of a text, similar texts, and all empty ones but one. A fact takes the place of the message that says the same."""
     enough = least * max((each.relevance for each in scored), default=0.0)
     chosen: list[tuple[Scored, frozenset[tuple[str, ...]]]] = []
     sources: set[tuple[str, int]] = set()

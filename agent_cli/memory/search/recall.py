@@ -1,8 +1,5 @@
 """Recall: `find` gives the best passages for a question, and whether the answer is known at all; `mentions`, for a
-person who searches, what only mentions it.
-
-A damaged index is left out, and the others answer.
-"""
+person who searches, what only mentions it. A damaged index is left out, and the others answer."""
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
@@ -110,11 +107,8 @@ def find(
     logged: bool = False,
     least: float = 0.0,
 ) -> RecallResult:
-    """The best passages for a question. Any text is safe as a question.
-
-    `logged`: the question is in the log too; passages that only repeat it are left out.
-    `least`: how relevant a passage must be, as a share of the relevance of the best.
-    """
+    """The best passages for a question, which may be any text. `logged`: it is in the log too, so passages that only
+    repeat it are left out. `least`: how relevant a passage must be, as a share of the relevance of the best."""
     query = text.without_surrogates(query[:_MAX_QUERY])
     while True:
         vector_set = vectors.current(db)
@@ -358,8 +352,7 @@ def _day(timestamp: float) -> str:
 def run(request: Request) -> list[Scored]:
     """The scored candidates among files, or among all else, best first.
 
-    Words, names, trigrams and vectors propose. When the best of them tell nothing, as questions and small talk do,
-    others take their places; what holds only words that were misspelt before is looked for by its letters. Damaged
+    When the best that words, names, trigrams and vectors propose tell nothing, others take their places. Damaged
     indexes are left out, and added to `request.damaged`.
     """
     db, allowed = request.db, request.allowed
@@ -522,10 +515,8 @@ def _judge(search: _Search, question: Question, scored: list[Scored]) -> tuple[Q
 def _least_promising(
     search: _Search, outlines: Sequence[Row], places: Mapping[int, Around], cosines: Mapping[int, float]
 ) -> list[int]:
-    """Of many candidates those to leave unread, the best first: all but READ of the messages, by a rough score of each.
-
-    Notes, facts and other kinds are always read, and messages that were found by a name or by letters.
-    """
+    """Of many candidates those to leave unread, the best first: all but READ of the messages, by a rough score of each,
+    without those found by a name or by letters."""
     question, among = search.question, search.question.vector_set
     weights = ranking.CONTEXTUAL if search.nearest and question.is_contextual else ranking.WEIGHTS
     if question.asks_for_replies:  # what decides is the whole of a question and its answer

@@ -1,14 +1,10 @@
 """Whether candidates tell something and hold: which are empty, which replies of the assistant have lost their source,
 and which statements of the person a later one replaces.
 
-A reply of the assistant that repeats a source tells nothing new, and one whose source no longer holds does not hold
-either. The recall log has what each was given; what it cited stands in its text. Without a citation it rests on what it
-was given and repeats.
-
-Facts replace one another when they are accepted (memory/facts/adoption.py), and their relations are in the graph of
-entities. Of what was only said ("I live in Graz", then "I moved to Linz in June") the statement of a single-valued
-predicate that became true last counts, and "my brother" is Lukas where the person said so. Both are looked for by the
-words of the predicate, because they need not hold those of the question.
+The recall log has what each reply was given; what it cited stands in its text. Without a citation it rests on what it
+was given and repeats. Of what was only said ("I live in Graz", then "I moved to Linz in June") the statement of a
+single-valued predicate that became true last counts, and "my brother" is Lukas where the person said so. Both are
+looked for by the words of the predicate, because they need not hold those of the question.
 """
 
 import re
@@ -66,11 +62,8 @@ class _Stated(NamedTuple):
 def replaced_later(
     request: Request, rows: Sequence[CandidateRow], question: Question
 ) -> tuple[list[CandidateRow], list[int]]:
-    """Those of these rows that a later statement replaces, with its passage, and the passages of what holds instead.
-
-    What a question of the past names ("when did I move to Linz?") is not replaced. A plan that is not asked for is only
-    outdated.
-    """
+    """Those of these rows that a later statement replaces, with its passage, and the passages of what holds instead:
+    not what a question of the past names ("when did I move?"). A plan that is not asked for is only outdated."""
     replaced, later = list[CandidateRow](), dict[int, None]()
     newest = cache(partial(_newest, request))
     for row in rows:
@@ -103,10 +96,8 @@ def _is_asked_for(request: Request, question: Question, stated: _Stated) -> bool
 
 
 def about_relatives(request: Request, question: Question) -> dict[int, tuple[float, frozenset[str]]]:
-    """What the person told of whom a relation in the question names: the weight of each passage, and its stems.
-
-    The stems are those of the relation: what is told of Lukas need not say "brother".
-    """
+    """What the person told of whom a relation in the question names: the weight of each passage, and the stems of the
+    relation: what is told of Lukas need not say "brother"."""
     found: dict[int, tuple[float, frozenset[str]]] = {}
     for predicate, word in graph.relations(question.text).items():
         stems = frozenset(stem for stem in request.db.tokens(word) if stem in question.idfs)
@@ -223,11 +214,8 @@ class _Given(NamedTuple):
 def marked(
     request: Request, new: Sequence[CandidateRow], rows: Sequence[CandidateRow], question: Question
 ) -> list[CandidateRow]:
-    """Those of the new rows, which are among the rows, that tell nothing or do not hold, marked as such.
-
-    Nothing is told by small talk, by questions, by what asks the same in whatever form, by empty replies, and by those
-    that repeat another of the rows.
-    """
+    """Those of the new rows, which are among the rows, that tell nothing (small talk, questions, empty replies, what
+    repeats another row) or do not hold, marked as such."""
     db, now, asked = request.db, request.now, question.words.keys()
     empty = {row.id: why for row in new if (why := _why_empty(row, asked))}
     made = [row._replace(empty=empty[row.id]) for row in new if row.id in empty]

@@ -1,9 +1,8 @@
 """Semantic search: vectors of passages, in two sizes.
 
-Bit vectors (one bit for each dimension, in sqlite-vec) are scanned first, with a bound on their distance: without one
-the scan costs rows times k. The vectors themselves are stored as bytes (each dimension times 127) and rescore the best.
-A set belongs to one embedder, named with digest, dimension and prefixes; another one fills another set. A model reads
-who said a text too: of what it finds in talks between people it finds half by that.
+Bit vectors (in sqlite-vec) are scanned first, with a bound on their distance: without one the scan costs rows times k.
+The vectors themselves are stored as bytes (each dimension times 127) and rescore the best. A set belongs to one
+embedder, named with digest, dimension and prefixes; another one fills another set.
 """
 
 import json
@@ -242,10 +241,8 @@ _held: dict[tuple[str, str], tuple[Any, Any, Any]] = {}
 
 
 def _near_in_memory(db: Database, vector_set: VectorSet, bits: bytes) -> list[int] | None:
-    """The NEAREST by bits in memory, in a fifth of the time that sqlite-vec takes; None where NumPy is not loaded.
-
-    They are read again when there are new ones, from the chunks of sqlite-vec: in one statement, and faster than rows.
-    """
+    """The NEAREST by bits in memory, in a fifth of the time that sqlite-vec takes; None where NumPy is not loaded. They
+    are read from the chunks of sqlite-vec, again when there are new ones."""
     numpy: Any = sys.modules.get("numpy")
     if db.in_memory or len(bits) != -(-vector_set.dimension // 8) or not hasattr(numpy, "bitwise_count"):
         return None

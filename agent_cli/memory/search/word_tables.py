@@ -1,8 +1,7 @@
 """The tables of the word and trigram indexes: created, merged, repaired, rewritten and counted.
 
-They store no text of their own: FTS5 reads it from the view passage_text (external content). Those of an import are
-found by words first: their trigrams, which find parts of words and misspelt ones, are made behind it, and until then
-the last passage that has them is noted. Segments are not merged during an import either, but all at once behind it.
+Of an import words are found first: trigrams are made behind it, and until then the last passage that has them is noted.
+Segments are not merged during an import either, but all at once behind it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -167,11 +166,8 @@ def condense(db: Database, pages: int = 500) -> Iterator[None]:
 
 
 def has_page_terms(db: Database, words: Iterable[str]) -> bool:
-    """Whether one of these words, or most of it, is a page key of the word index.
-
-    FTS5 keeps a prefix of the first word of each page in a separate table, and leaves it there when that word is
-    deleted, even with secure-delete. The prefix may end within a character, so bytes are compared.
-    """
+    """Whether one of these words, or most of it, is a page key of the word index: a prefix of the first word of a page,
+    which FTS5 leaves when the word is deleted, even with secure-delete. It may end within a character."""
     stems = {stem.encode() for tokens in db.tokens_of(words) for stem in tokens}
     prefixes = {stem[:length] for stem in stems for length in range(min(6, len(stem)), len(stem) + 1)}
     rows = db.rows(f"select substr(cast(term as blob), 2) from {table(db, 'words')}_idx")

@@ -1,4 +1,1 @@
-"""Import and export: conversations as JSON lines or Markdown, exports of ChatGPT, Claude and llm, rows of every kind.
-
-Owns no tables: it reads and writes conversations through log and sessions.
-"""
+"""Import and export of conversations, also of ChatGPT, Claude and llm, and export of rows of every kind."""

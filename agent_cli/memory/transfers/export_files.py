@@ -1,16 +1,13 @@
-"""Reads the exports of ChatGPT and Claude, and the log of the program llm, as sessions.
+"""Reads the exports of ChatGPT and Claude (the archive, the unpacked folder or the file), and the log of the program
+llm, as sessions. Of an array that is too large for memory (ten years are a gigabyte) one conversation is read at a
+time.
 
-ChatGPT and Claude send a .zip with conversations.json in it, or several when large. The archive, the unpacked folder or
-the file may be given. Nothing is unpacked to the disk, and of an array that is too large for memory (ten years are a
-gigabyte) one conversation is read at a time.
+Of the branches that regenerating and editing leave behind, the one last shown is imported. Of ChatGPT, hidden messages
+and the model's thoughts are left out; pictures and files leave a mark. A message of Claude has its text twice, plain
+and as blocks, which are newer and complete; text files in the export become parts of it.
 
-Regenerating and editing leave branches behind: the one last shown is imported. Of ChatGPT, hidden messages and the
-model's thoughts are left out; pictures and files leave a mark. A message of Claude has its text twice, plain and as
-blocks, which are newer and complete; text files in the export become parts of it.
-
-The log of llm may hold two schemas: `responses`, a row for each prompt and its answer; and since version 0.32 `turns`,
-which point into chains of `messages` made of `parts`. A row of either becomes the same messages with the same ids, so
-that nothing is imported twice after an update.
+The log of llm has `responses`, a row for each prompt and its answer, or since version 0.32 `turns`, which point into
+chains of `messages` made of `parts`. Both become the same messages with the same ids.
 """
 
 import io

@@ -1,9 +1,5 @@
 """Imports and exports conversations as JSON lines (a session a line), JSON or Markdown; exports the rows of every kind.
-
-Exported JSON lines can be imported again, here or elsewhere: ids are kept as external ids, unique for each source and
-session, so that importing twice adds nothing. The exports of other programs are converted to the same rows in
-export_files and imported by `import_sessions`.
-"""
+Ids are kept as external ids, unique for each source and session, so that importing twice adds nothing."""
 
 import gc
 import json
