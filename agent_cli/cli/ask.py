@@ -1,11 +1,6 @@
-"""`agent ask`: one question, in pipes and scripts; also what is piped into `agent` without a command.
+"""`agent ask`: one question, in pipes and scripts; also what is piped into `agent` without a command. And `agent demo`.
 
-The answer alone goes to standard output, so that it can be piped on; with --json or --stream-json it is objects there.
-Receipts, notices and the recall go to standard error, or are events too. A call that needs a yes is asked about at the
-terminal of this process, with the real arguments, where there is one.
-
-`agent demo` plays three sessions on a throw-away database, through the real loop. No server and no model are needed: in
-the first two the model replays a script, in the last the built-in offline model answers, which can only quote memory.
+Standard output gets the answer alone, or objects with --json; receipts, notices and the recall go to standard error.
 """
 
 import os
@@ -359,10 +354,7 @@ def _without_notices(whole: dict[str, Any]) -> dict[str, Any]:
 
 
 def _print_code(transcript: events.Transcript) -> None:
-    """Print the last block of code. Raises AgentError when there is none, or when it was cut off.
-
-    The code may be run unread, and half of a command is another command.
-    """
+    """Print the last block of code, if it is whole: half of a command is another command. Raises AgentError."""
     from agent_cli.render import markdown  # rarely asked for
 
     blocks = markdown.code_blocks(transcript.answer)

@@ -1,9 +1,6 @@
 """`agent completion`: a script for your shell that completes commands, options and their choices.
 
-The script holds the whole table of commands, and the settings. So no program is started when Tab is pressed, which
-would take a tenth of a second each time, except to list what only the database or the server has: handles of sessions,
-notes, facts and other kinds, and models. The options of the program are offered behind each command too.
-Print the script again after an update.
+It holds the whole table of commands and settings, so Tab starts the program only to list handles and models.
 """
 
 from typing import Any, Literal
@@ -94,10 +91,7 @@ def _first(help: str | None) -> str:
 
 
 def script(shell: str, found: Table) -> str:
-    """The script for a shell, with its first line saying how to install it.
-
-    Its function prints the words of a place, a line each, with a tab before what they mean.
-    """
+    """The script for a shell. Its function prints the words of a place, a line each: word, tab, meaning."""
     template, case, end, listed, between = _SHELLS[shell]
     cases = []
     for place, words in found.items():

@@ -1,8 +1,7 @@
 """A person's yes: one key or a typed line at the terminal of this process, and the review of what waits for it.
 
-Scripts of a person's own have one way to decide, `agent facts scripts on`. It is kept in the database whose facts it is
-about, not in the settings: those can be put elsewhere by a variable of the environment. Where input or output is not a
-terminal, a review prints what waits and decides nothing, whatever is piped in.
+`agent facts scripts on` lets scripts decide. It is kept in the database, since settings can be put elsewhere by a
+variable of the environment. Without a terminal a review prints what waits and decides nothing, whatever is piped in.
 """
 
 import errno
@@ -31,10 +30,7 @@ PRICE = "every program that runs as you could then accept, change and erase what
 
 
 def obtain(app: App, question: str, without: str) -> None:
-    """Ask for a yes; `without` is what the error says first when there is none.
-
-    Raises UsageError in a process of the assistant's, NobodyAsked without a terminal, AgentError after another key.
-    """
+    """Ask for a yes, if need be; `without` begins the error. Raises UsageError, NobodyAsked and AgentError."""
     _refuse_child(app)
     if not is_unattended(app):
         ask(question, without)
@@ -66,10 +62,7 @@ def answer(question: str) -> str:
 
 
 def confirm(question: str, without: str, look: str = "--dry-run", shown: Iterable[str] = ()) -> None:
-    """Show lines, and have the person type yes; `without` begins the errors, `look` is the flag that only shows.
-
-    Raises UsageError where nobody can answer, AgentError after anything else.
-    """
+    """Show lines, and have the person type yes; `look`: the flag that only shows. Raises UsageError and AgentError."""
     if not is_possible():
         raise UsageError(f"{without}: look at it with {look}, then say --yes, or run it at a terminal")
     output.lines(shown)

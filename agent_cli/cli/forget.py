@@ -97,10 +97,7 @@ def _show(plan: forget.ErasurePlan, as_json: bool) -> None:
 
 
 def _confirmed(app_: App, plan: forget.ErasurePlan, yes: bool, as_json: bool, ask: bool) -> forget.ErasurePlan:
-    """Show what will be erased and what else says the same, and ask for a yes; returns what the person chose.
-
-    Raises AgentError without a yes.
-    """
+    """Show the plan and what else says the same, and ask; returns what the person chose. Raises AgentError."""
     if yes:
         consent.obtain(app_, f"erase {plan.format_counts} for good?", "nothing was erased")
         return plan

@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 def parse_moment(
     text: str | None, now: datetime, before_day_end: timedelta | None = None, example: str = "2026-11-20"
 ) -> datetime | None:
-    """The moment that a typed day or time names; None without one. Raises UsageError.
+    """The moment that a typed day or time names; None without one. Raises UsageError, which shows the example.
 
-    A day without a time is its first moment, or with `before_day_end` the moment that long before its end. `example` is
-    shown in the error.
+    A day without a time is its first moment, or with `before_day_end` the moment that long before its end.
     """
     if text is None:
         return None
@@ -195,11 +194,7 @@ class Invocation:
 
 
 def _import_asyncio() -> None:
-    """Import asyncio without ssl, which is hidden from it as on a Python without: 10 ms before the prompt stands.
-
-    Nothing here speaks TLS through asyncio: requests to models and feeds go over sockets, and the HTTP client of MCP
-    servers encrypts by itself.
-    """
+    """Import asyncio without ssl, which takes as long as the rest of it: nothing here speaks TLS through asyncio."""
     if "ssl" in sys.modules:
         return
     sys.modules["ssl"] = None  # type: ignore[assignment]

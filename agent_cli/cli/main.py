@@ -1,7 +1,4 @@
-"""`agent`: its options, and the commands, each imported only when it is used.
-
-Start-up time is a feature: no command imports what another needs, and the help is printed from the tables in usage.py.
-"""
+"""`agent`: its options, and the commands, each imported only when it is used. No command imports what another needs."""
 
 import errno
 import os
@@ -140,10 +137,7 @@ def _exit_on_closed_output() -> Iterator[None]:
 
 @contextmanager
 def _usage_errors() -> Iterator[None]:
-    """Print the errors of Typer as those of the program, with the command whose help says more.
-
-    The one about an unknown subcommand names the one that was probably meant, and no other.
-    """
+    """Print the errors of Typer as those of the program, with the command whose help says more."""
     try:
         yield
     except _ClickUsageError as error:

@@ -1,7 +1,6 @@
 """Printing to standard output and standard error. All text passes through `clean` here.
 
-At a terminal it is wrapped between words, tables are drawn, notes begin with the sign of their role, and a line tells
-how far long work is. In a pipe the lines stay as they are: what reads them must not depend on a window.
+At a terminal it is wrapped and drawn; in a pipe lines stay as they are, since what reads them has no window.
 """
 
 import json
@@ -138,7 +137,7 @@ def listing(
     empty: str,
     optional: str = "",
 ) -> None:
-    """Print what was found: a JSON array of what `describe` gives, or a table of these columns of what `row` gives.
+    """Print a JSON array of what `describe` gives, or a table of these columns of what `row` gives.
 
     The column `optional` is left out where it is empty in every row; `empty` is said at a terminal alone.
     """
@@ -183,10 +182,7 @@ def tree(lines: Sequence[tuple[int, str]]) -> None:
 
 
 def fail(error: AgentError) -> NoReturn:
-    """Print the error and exit with its code.
-
-    A sentence goes to standard error, or with --json an object to standard output.
-    """
+    """Print the error, with --json as an object on standard output, and exit with its code."""
     options = sys.argv[: sys.argv.index("--")] if "--" in sys.argv else sys.argv  # the rest are words
     if "--json" in options or "--stream-json" in options:
         kind = {"type": "error"} if "--stream-json" in sys.argv else {}
@@ -201,10 +197,7 @@ def fail(error: AgentError) -> NoReturn:
 
 
 class ProgressLine(AbstractContextManager["ProgressLine"]):
-    """One line on standard error that never wraps, overwritten as work goes on; shown at a terminal only.
-
-    It is drawn a few times a second, and erased at the end. Notes printed meanwhile stand above it.
-    """
+    """One line on standard error that never wraps, overwritten as work goes on; shown at a terminal only."""
 
     def __init__(self, quiet: bool = False, now: Callable[[], float] = time.monotonic):
         self._shown = False
@@ -226,10 +219,7 @@ class ProgressLine(AbstractContextManager["ProgressLine"]):
         self._shown = True
 
     def step(self, label: str, done: int, total: int | None, unit: str) -> None:
-        """Show that so many are done, of a total where that is known: `unit` names them, as in "rows".
-
-        How fast it goes is told once that can be said, and the time left where the end is known.
-        """
+        """Show how many are done, of a total where that is known, how fast it goes and the time left."""
         if not self.live:
             return
         now = self._now()

@@ -1,11 +1,7 @@
 """`agent schedule`: prompts and skills that run by the clock, and what of the machine runs them, every minute.
 
-Each due run is made once, even when several processes do it. It stays due until its answer was delivered, so one that
-is stopped or killed is made up. A note is written in the transaction that marks the run as done, so never twice; a
-command may get an answer twice, when the process was killed in between.
-
-`install` sets up a timer of systemd or a line for cron, of the person's own account. All of it is shown before it is
-written, and `uninstall` removes the same.
+Each due run is made once, even when several processes do it, and is due until its answer was delivered. A note is
+written in the transaction that marks the run as done; a command may get an answer twice, after a process was killed.
 """
 
 import json
@@ -410,11 +406,7 @@ def _named(schedule: Schedule) -> str:
 
 
 def _run_turn(app: App, schedule: Schedule, stop: Cancel) -> turns.Outcome:
-    """Run the turn of a schedule within the time that a run may take.
-
-    The steps of a skill are instructions and not part of the request: the log would repeat them for every run. Raises
-    AgentError, and UsageError when the skill no longer exists.
-    """
+    """Run the turn of a schedule within its time. Raises AgentError, and UsageError when the skill no longer exists."""
     words, instructions = schedule.prompt, ""
     if name := schedule.skill:
         with suppress(UsageError):
@@ -434,10 +426,7 @@ def _run_turn(app: App, schedule: Schedule, stop: Cancel) -> turns.Outcome:
 
 
 def _deliver(app: App, schedule: Schedule, answer: str, stop: Cancel) -> str:
-    """Write the answer to the file or pass it to the command; where it went.
-
-    Raises AgentError, and LostRun when another process ran it.
-    """
+    """Write the answer to the file or pass it to the command; where it went. Raises AgentError and LostRun."""
     if not schedules.is_held(app.db, schedule):
         raise schedules.LostRun
     if schedule.target == "command":

@@ -1,7 +1,4 @@
-"""`agent search`, `why`, `index` and `docs`: find what is remembered, see why it was recalled, have files read.
-
-The indexes are derived, and can be rebuilt at any time.
-"""
+"""`agent search`, `why`, `index` and `docs`: find what is remembered, see why it was recalled, have files read."""
 
 import os
 from collections.abc import Sequence

@@ -1,7 +1,4 @@
-"""`agent sessions` and `agent import`: list, show, close, export and import conversations.
-
-Those of other programs are imported as transcripts: searched and recalled like any other, but no facts are learned.
-"""
+"""`agent sessions` and `agent import`. Of what other programs have logged, no facts are learned."""
 
 import json
 import sys

@@ -321,10 +321,7 @@ def _import(memory: MemoryContext, file: Path, accept: bool) -> bool:
 
 
 def find_skill(app_: App, name: str, *, hidden: bool = False) -> skills.Skill:
-    """The skill of a name or handle. Raises UsageError when there is none.
-
-    Of several with one name an accepted one (with `hidden`, a hidden one) comes first, and a pending one last.
-    """
+    """The skill of a name or handle; of several an accepted (with `hidden` a hidden) one. Raises UsageError."""
     owner = app_.scope.owner
     try:
         return skills.named(app_.db, owner, name, hidden=hidden)

@@ -1,7 +1,4 @@
-"""`agent summaries` and `agent retention`: what remains of conversations, days, weeks, months, quarters and years.
-
-Retention shows how long messages and summaries are kept, removes what is old and summarised, and pins what stays.
-"""
+"""`agent summaries` and `agent retention`: what remains of conversations, days, weeks and longer, and for how long."""
 
 import re
 import time

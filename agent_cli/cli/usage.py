@@ -1,8 +1,4 @@
-"""The text of `agent --help` and `agent --version`.
-
-Start-up time is a feature, and importing Typer is most of it. So these two are printed from the tables below before
-anything is imported; Typer shows the same text.
-"""
+"""The text of `agent --help` and `agent --version`, printed before Typer is imported, which shows the same text."""
 
 import os
 import sys

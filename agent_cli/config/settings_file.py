@@ -1,7 +1,4 @@
-"""The settings file: where it is, how it is read and checked, and how a setting is written into it.
-
-A flag beats an environment variable AGENT_<KEY>, which beats the configuration file, which beats the default.
-"""
+"""The settings file. A flag beats an environment variable AGENT_<KEY>, which beats the file, then the default."""
 
 import json
 import os
@@ -214,9 +211,9 @@ def _folder(what: Literal["config", "data", "state"], environ: Mapping[str, str]
 
 
 def write(file: Path, key: str, value: str, confirm: Callable[[str], None] = lambda line: None) -> str:
-    """Change one setting, or one entry of a table, as in rules.save_note; comments and order of the file are kept.
+    """Change a setting, or an entry of a table as in rules.save_note; comments and order of the file are kept.
 
-    Returns the line that says so in a file; `confirm` is called with it before it is written. Raises ConfigError.
+    Returns the line as the file has it; `confirm` is called with it before it is written. Raises ConfigError.
     """
     import tomlkit  # needed here alone: 40 ms
     from tomlkit.exceptions import TOMLKitError

@@ -1,7 +1,4 @@
-"""The settings: name, type, default and comment of each.
-
-The dataclass below is the only list of settings; config.example.toml and the README are compared with it by tests.
-"""
+"""The settings: name, type, default and comment of each. The only list of them; tests compare the docs with it."""
 
 import re
 from collections.abc import Callable

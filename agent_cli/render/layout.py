@@ -1,10 +1,8 @@
 """Text wrapped to the width of the window: styled text while it arrives, what the program itself says, and tables.
 
-A word is written when it is complete, on a new line where it would not fit; nothing written is changed again. A word
-wider than the line (an address) is left to the terminal to break, so that it is copied in one piece. Each line ends in
-the plain style: what follows an answer is never bold. Of what the program says only lines that are too long are
-changed. A line with columns continues below its last column that leaves enough room; a command, as in `agent -r s4` or
-/resume s4, stays on one line. Tables and trees are drawn with `rich`, which is slow to import.
+A word is written when it is complete; nothing written is changed again. A word wider than the line (an address) is left
+to the terminal to break, so that it is copied in one piece. Each line ends in the plain style. A line with columns
+continues below its last column that leaves enough room; a command, as in `agent -r s4`, stays on one line.
 """
 
 import re
@@ -187,8 +185,7 @@ class Verbatim(str):
 
 
 def formatted(text: str, display: Display, indent: int = 0) -> str:
-    """A text as it is printed, indented by so many cells: without control characters, and wrapped where `display.wrap`
-    says so."""
+    """A text as it is printed, without control characters; wrapped beside an indent where `display.wrap` says so."""
     safe = clean(text)
     return wrap(safe, display.width() - indent) if display.wrap and not isinstance(text, Verbatim) else safe
 

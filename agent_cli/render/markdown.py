@@ -1,9 +1,8 @@
 """An answer in Markdown, shown while it arrives: appended, never redrawn. And which writer a terminal gets.
 
-Text is written by the word, code by the line, a table when it is complete; the cursor is never moved. How the stream
-was cut into pieces makes no difference to a single byte: what cannot be decided yet is held back. Names such as
-`__init__`, `**kwargs` and `2*3` stay whole where CommonMark would make them bold by accident. A link shows its address
-behind its text, which could deceive. Shown as written: setext headings, reference links, HTML.
+Text is written by the word, code by the line, a table when it is complete. How the stream was cut makes no difference:
+what cannot be decided yet is held back. `__init__`, `**kwargs` and `2*3` stay whole, unlike in CommonMark. A link shows
+its address, which could deceive. Shown as written: setext headings, reference links, HTML.
 """
 
 import re

@@ -1,11 +1,8 @@
-"""What the program says beside a reply, and how a reply is written so that it cannot pose as it: its receipts,
-questions and prompt.
+"""What the program says beside a reply, and how a reply is written so that it cannot pose as that.
 
-The program's own lines begin with the sign of a role. A reply cannot write those signs: a tick, a cross and a prompt
-are shown as others of their kind, and a line of it that begins with a dot or a question mark, or is worded like one of
-the program, gets a bar in front of it, as its first characters decide. What is stored, piped and copied stays as the
-model wrote it. The question whether a tool call may run shows its arguments as a person reads them, each line indented:
-only the program begins a line at the margin. A long text is folded in its middle; `o` shows it all.
+The program's own lines begin with the sign of a role. A reply cannot write those signs, and a line of it that begins
+like one of the program gets a bar in front of it, as its first characters decide. What is stored, piped and copied
+stays as the model wrote it. A question about a tool call shows its arguments indented, and folds a long one.
 """
 
 import json
@@ -46,8 +43,7 @@ _FIRST_WORDS = Pattern(
 
 
 def announced(text: str, display: Display, role: LineRole | None = None) -> str:
-    """What the program says: the sign of its role (its own where none is given), and further lines below its first
-    word; for a screen reader a word."""
+    """What the program says after the sign of its role, further lines below its first word; aloud after a word."""
     role, lines = role or styles.ROLES.get(type(text), styles.PROGRAM), formatted(text, display, 2).split("\n")
     if role is not styles.PROGRAM or "\n" in text:
         return with_sign(lines, display, role)

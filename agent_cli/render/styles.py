@@ -1,8 +1,7 @@
 """The styles of text at a terminal, the five roles of the program's lines there, and whether either is shown.
 
-Styles are the numbers of ANSI escape sequences (SGR): the sixteen colours of the terminal and no background, so that
-they can be read on light and dark alike. Each role has a sign too; an answer has neither. What is shown is decided
-once: all drawing depends on a `Display` alone. `screen_reader`: whole sentences, nothing that is erased, no signs.
+Styles are numbers of SGR: the sixteen colours of the terminal and no background, so that they can be read on light and
+dark. Each role has a sign too; an answer has neither. All drawing depends on a `Display` alone.
 """
 
 import os

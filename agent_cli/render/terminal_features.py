@@ -1,13 +1,8 @@
 """What a terminal can do besides showing text, by what it says of itself, and the control sequences for it.
 
-A terminal names itself in TERM, TERM_PROGRAM or a variable of its own; one that says nothing gets text alone. Over ssh
-only TERM arrives. A multiplexer hands down the variables of the terminal around it, so it is looked for first.
-
-Links are OSC 8; marks of prompt and answer, with which a terminal jumps between prompts and copies an answer, OSC 133;
-the title is OSC 2 with the stack of xterm; a notification OSC 9, OSC 777 or the bell; mode 2026 shows several writes
-together, mode 1004 tells when the window gets and loses the focus. Shift-Enter differs from Enter by the keyboard
-protocol of kitty, or modifyOtherKeys of xterm. Under the first, Ctrl-C and other keys are sequences too, which
-prompt-toolkit does not know, so they are translated into what terminals send without it.
+A terminal names itself in TERM (over ssh in that alone), TERM_PROGRAM or a variable of its own; one that says nothing
+gets text alone. A multiplexer hands down the variables of the terminal around it, so it is looked for first. Under the
+keyboard protocol of kitty Ctrl-C and others are sequences too: they are translated into what prompt-toolkit knows.
 """
 
 import os

@@ -1,7 +1,6 @@
 """The state of an interactive session, and what can be done with it. Draws nothing.
 
-The session is stored with its first message: opening the program and leaving it leaves no trace. A side question is a
-one-shot with a session of its own: the model sees the conversation, but neither question nor answer enters it.
+The session is stored with its first message, so that none leaves no trace. A side question has a session of its own.
 """
 
 import os

@@ -1,7 +1,4 @@
-"""What is said around a conversation: at its start what the model sees of earlier ones, or which model could be
-fetched, and above the prompt what is new, once: proposals that wait for approval, jobs that failed. Nothing is ever
-downloaded unasked: a model is gigabytes.
-"""
+"""What is said at the start of a conversation, and above the prompt what is new. Nothing is downloaded unasked."""
 
 from collections.abc import Iterator
 from functools import partial

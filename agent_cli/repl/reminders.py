@@ -1,7 +1,4 @@
-"""Due reminders: above the prompt, at the start, beside an answer, and by a command that the person configured.
-
-With two programs open, the one that marks a reminder as shown in the file shows it.
-"""
+"""Due reminders, shown by the one program that marks them so: at the prompt, beside an answer, and by a command."""
 
 import sys
 import threading
@@ -125,10 +122,7 @@ def run_command(command: Sequence[str], texts: Sequence[str]) -> str:
 
 
 def run_each(count: int, arguments: Sequence[str]) -> None:
-    """Run the command, which is so many of the arguments, for each of the others in turn; kill one that takes too long.
-
-    In a process of its own, as `python -m agent_cli.repl.reminders COUNT COMMAND… TEXT…`.
-    """
+    """Run the command, which is so many of the arguments, for each of the others; in a process of its own."""
     import os
     import signal
     import subprocess

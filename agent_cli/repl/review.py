@@ -1,8 +1,7 @@
 """The review of proposals that wait for approval: one at a time, and a line for each that is decided.
 
-Enter does nothing, so that nobody approves by reflex; what is not decided by a key stays as it is. The same screen
-serves `agent facts review` and /review. A model, a pipe or a paste cannot reach it. Where the terminal allows it, the
-page of a decided proposal is replaced by its line; elsewhere lines are only appended.
+Enter does nothing, so that nobody approves by reflex. `agent facts review` and /review show the same screen. Where the
+terminal allows it, the page of a decided proposal is replaced by its line; elsewhere lines are only appended.
 """
 
 import os

@@ -1,11 +1,7 @@
 """The registry of slash commands: making a function one, finding it by a typed line, running it, and what it returns.
 
 `@command` makes a function a slash command; its docstring is the help. Every module of this folder whose name ends in
-`_commands` is loaded: nothing else has to name it. Completion, /help and docs/ use the registry.
-
-What a command returns is carried out by the shell. Work is run and drawn like a turn; a resumed session is shown with
-its last exchange, and goes on; a screen has the terminal until the person leaves it; a question is asked; a draft is
-put into the prompt; a page is drawn; a text is printed; None prints nothing.
+`_commands` is loaded. The shell carries out what a command returns: it runs work like a turn, prints a text, and so on.
 """
 
 import re
@@ -169,8 +165,7 @@ def registry() -> Mapping[str, Command]:
 def find(line: str, is_skill: Callable[[str], bool] = lambda name: False) -> tuple[Command, str] | None:
     """The command of a line and its argument; None when the line is meant for the model, as where it names a skill.
 
-    A command is a slash and a word: `/etc/hosts is empty` is text. "Help" and a slash alone ask for /help. Raises
-    UsageError for an unknown command, which never reaches the model, and for an argument to a command that takes none.
+    A command is a slash and a word: `/etc/hosts is empty` is text. An unknown one never reaches the model: UsageError.
     """
     line = "/help" if line.strip().lower() in ("help", "/") else line.strip()
     match = re.fullmatch(r"(/[a-z?-]+)(?:\s+(.*))?", line, re.DOTALL)
@@ -191,10 +186,7 @@ def find(line: str, is_skill: Callable[[str], bool] = lambda name: False) -> tup
 
 
 def in_session(message: str) -> str:
-    """A message with the slash commands in place of those of a shell, such as `agent tasks list`.
-
-    One that has no slash command is said to be typed in a shell.
-    """
+    """A message with slash commands for those of a shell; one that has none is said to be typed in a shell."""
 
     def slash_command(found: re.Match[str]) -> str:
         if found[1] is None:
@@ -214,8 +206,7 @@ def listing() -> list[Command]:
 
 
 def run(conversation: Conversation, found: Command, argument: str) -> Result:
-    """Run a command. Raises UsageError for one that works on the file in an incognito conversation, and for one that
-    decides in a session that the assistant started."""
+    """Run a command. Raises UsageError where an incognito conversation, or one of the assistant's, may not."""
     if found.decides and conversation.app.child:
         raise UsageError(terminal.OF_ASSISTANT)
     if found.on_file:

@@ -1,11 +1,7 @@
 """The slash commands for the last messages: /undo, /retry, /edit, /editor, /btw, /copy and /raw.
 
-A message that is taken back stays in the log, but the model and memory do not read it any more. /edit puts a command
-into the prompt that names the message and its text: sending it replaces the message, deleting it changes nothing.
-
-A clipboard program of the system reports whether it worked. Over ssh it would fill the clipboard of the wrong machine:
-there, and where no such program exists, the terminal is asked with an OSC 52 sequence, which gives no answer and may be
-refused. The sequence holds base64, so nothing that a model writes can become one.
+What is taken back stays in the log, but the model and memory do not read it any more. Over ssh a clipboard program
+would fill the clipboard of the wrong machine: there, and where there is none, the terminal is asked by OSC 52.
 """
 
 import base64

@@ -1,7 +1,4 @@
-"""The slash commands for facts and skills: /remember, /update, /facts, /review and /skills.
-
-Only what the person typed at this prompt is accepted at once: a line with a paste in it waits for approval.
-"""
+"""The slash commands for facts and skills. What was pasted at this prompt is not accepted, but waits for approval."""
 
 import os
 from dataclasses import replace

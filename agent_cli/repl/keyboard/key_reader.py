@@ -1,13 +1,10 @@
-"""Questions at a terminal: a key, a line, or a choice from a list; the keys that come while an answer does; and lines
-from a terminal that moves no cursor.
+"""Questions at a terminal: a key, a line, or a choice from a list; and the keys that come while an answer does.
 
 A key counts as an answer when it arrives alone and after its question is on the screen: what was typed ahead, a paste,
-several keys in one read and a key that is held down are ignored. While an answer comes, Ctrl-C and Esc stop it, and
-other keys are typed ahead for the prompt: they are shown below the answer and can be edited. An Enter sends them after
-the answer, unless that was stopped: then all of it is a draft. They are read on a thread of their own, which notes when
-each arrived: however long drawing takes, typing is told from a paste. A list filters as one types; only its lines on
-the screen are drawn, so thousands take no longer. A dumb terminal keeps its mode: there Ctrl-C is a signal, a key is a
-line of one character, and a list is printed with numbers, as for a screen reader.
+several keys in one read and a key that is held down are ignored. While an answer comes, Ctrl-C and Esc stop it; other
+keys are typed ahead for the prompt, and an Enter among them sends, unless the answer was stopped. They are read on a
+thread of their own, so that typing is told from a paste however long drawing takes. A dumb terminal keeps its mode:
+there Ctrl-C is a signal, a key is a line of one character, and a list is printed with numbers, as for a screen reader.
 """
 
 import asyncio
@@ -196,10 +193,9 @@ def _answered(typed: str) -> str:
 
 
 def ask(question: str, *, key: bool) -> str:
-    """The key, or line, that a person types at the terminal that controls this process, in lower case; empty when it
-    goes away. The program opens it itself: a pipe, or another terminal in the place of the keyboard, answers nothing.
+    """The key, or line, typed at the terminal that controls this process, in lower case; empty when it goes away.
 
-    Raises NoTerminal, and KeyboardInterrupt on Ctrl-C.
+    It is opened here, so a pipe answers nothing. Raises NoTerminal, and KeyboardInterrupt on Ctrl-C.
     """
     try:
         from prompt_toolkit.input.vt100 import Vt100Input  # there is none on Windows
@@ -439,8 +435,7 @@ _STEPS = {
 
 
 class PickerRow(NamedTuple):  # a list has thousands: as dataclasses, with a preview each, they set off the collector
-    """`key` is returned; `line` is shown; `searched`: text in which typed words are looked for, in lower case. `names`:
-    what names the row alone, as its handle does."""
+    """`key` is returned, `line` shown; words are looked for in `searched` (lower case); `names`: of this row alone."""
 
     key: str
     line: str

@@ -1,10 +1,8 @@
 """The keys of the prompt: what each does, which parts of a line were pasted, and what prompt-toolkit is told for them.
 
-Enter sends, unless more keys are waiting: then it is the newline of a paste from a terminal that does not bracket
-pastes. Among keys typed ahead during an answer each Enter sends. Pasted text never counts as typed, nor do keys that
-came faster than anyone types, and it is never a command. A large paste is shown as a placeholder,
-`[pasted 212 lines #1]`, and replaced by its text when the line is sent, stored in the history or opened in the editor.
-A placeholder that was edited is ordinary text.
+Enter sends, unless more keys are waiting: then it is the newline of a paste from a terminal that does not bracket them.
+Pasted text never counts as typed, nor do keys faster than anyone types, and it is never a command. A large paste is
+shown as a placeholder, `[pasted 212 lines #1]`, which is replaced by its text when the line leaves the prompt.
 """
 
 import asyncio

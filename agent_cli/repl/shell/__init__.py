@@ -1,4 +1,1 @@
-"""The interactive session itself: its loop, how turns are drawn, approval of tool calls, choice of session and model.
-
-It knows the whole of `repl`, the app and the agent's events; `cli` starts it. Owns no tables.
-"""
+"""The interactive session itself: its loop, and how turns are drawn. Knows the whole of `repl`; `cli` starts it."""

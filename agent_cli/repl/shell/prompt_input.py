@@ -1,7 +1,4 @@
-"""The line at which a person types: the prompt with its keys, history, completion and pastes.
-
-Everything it holds of what was typed before is let go when something was forgotten, in this process or another.
-"""
+"""The line at which a person types: keys, history, completion, pastes. What is forgotten leaves its history too."""
 
 import asyncio
 import os

@@ -1,10 +1,8 @@
 """The interactive session: read a line, run a command or a turn, draw its events.
 
 The prompt owns the event loop; a turn runs on a thread and its events come through a queue. While it runs the terminal
-is raw: Ctrl-C and Esc stop the answer, every other key waits for the next prompt. What the program waits for stands on
-one line that is erased again, `loading qwen3:8b … 4 s`. What is typed meanwhile stands on a line below the answer: that
-is taken away before each text and drawn again behind it. Where lines cannot be erased, neither is ever shown. All text
-from outside is cleaned here or in the writer.
+is raw. What the program waits for stands on one line that is erased again; what is typed meanwhile stands below the
+answer, is taken away before each text and drawn again behind it. Where lines cannot be erased, neither is ever shown.
 """
 
 import asyncio
