@@ -376,7 +376,7 @@ def spoken_lines(proposal: Proposal, place: tuple[int, int], now: datetime, *, m
 
 def _dates(proposal: Proposal) -> str:
     """From when until when it is true; where that is not known and it contradicts something, when it was said."""
-    dates = [f"since {proposal.since}"] if proposal.since else []
+    dates = [f"{'ended' if proposal.operation == 'delete' else 'since'} {proposal.since}"] if proposal.since else []
     if proposal.known and not proposal.since:
         dates.append(f"said {clock.format_day(proposal.at, proposal.utc_offset)}")
     dates += [f"until {proposal.until}"] if proposal.until else []

@@ -27,7 +27,7 @@ def propose_fact(
     """Propose a lasting fact about the person, in their voice; they decide."""
     from agent_cli.memory.conversations import readings
     from agent_cli.memory.facts import adoption, facts
-    from agent_cli.memory.language import spans, triples
+    from agent_cli.memory.language import triples
 
     if not triples.is_fact(" ".join(statement.split())):
         raise ToolFailed("a fact is a statement of at most 300 characters, not a question or an instruction")
@@ -41,7 +41,7 @@ def propose_fact(
     message = source.message if source else reading.message if reading else asked
     details = readings.claim_sources(source, reading, message)
     details |= {"operation": "update", "target": target.id} if target else {"operation": "insert"}
-    claim = adoption.claim(spans.resolve(statement, source.at if source else context.time()), "model", **details)
+    claim = adoption.claim(statement, "model", source.at if source else context.time(), **details)
     fact = adoption.propose(MemoryContext(context.db, context.scope, context.time), claim)
     if fact is None:
         why = adoption.not_proposed(context.db, context.scope.owner, claim.statement)

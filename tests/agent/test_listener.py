@@ -101,7 +101,21 @@ def test_each_clause_that_is_understood_is_kept_by_itself_in_one_line(lines):
     lines("remember that I drive a Skoda")
     [line] = lines("remember that I sold the Skoda on 3 May 2026, I drive a Renault Zoe now")
     assert line.startswith("ended f1 “I drive a Skoda” (true until 3 May 2026)")
-    assert "; kept f3 “I drive a Renault Zoe now”" in line
+    assert "; kept f3 “I drive a Renault Zoe”" in line
+
+
+def test_a_weekday_is_kept_as_its_date_and_now_as_the_day_on_which_it_is_said(lines, db):
+    for words, statement in {
+        "vergiss nicht, dass Papa am Montag operiert wird": "Papa wird am 5. Januar 2026 operiert",
+        "Don't forget that dad had surgery on Monday.": "dad had surgery on 29 December 2025",
+        "note that I have a dentist appointment on Monday": "I have a dentist appointment on 5 January 2026",
+        "Please remember that I live in Wels now.": "I live in Wels",
+        "merk dir, dass ich jetzt bei Bosch arbeite": "ich arbeite bei Bosch",
+        "Remember that I live in Graz for now.": "I live in Graz for now",
+    }.items():
+        assert statement in lines(words)[0]
+        assert kept(db)[-1][0] == statement
+    assert {each for (each,) in db.rows("select substr(learned_at, 1, 10) from fact")} == {"2026-01-02"}
 
 
 def test_a_wish_for_all_answers_waits_and_one_to_be_remembered_is_kept(lines, db):

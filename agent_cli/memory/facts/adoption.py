@@ -52,6 +52,9 @@ _HABIT = languages.pattern(  # "I use emacs now", "jetzt verwende ich emacs"
     r"(?: <NOW>)? (?P<what>.+?)(?:,? <NOW>)?"
 )
 _NOW = languages.pattern(r"\b<NOW>\b")
+_NOW_BESIDE = languages.pattern(
+    r"(?<!for)(?<!until)(?<!bis)(?<! ab),? <NOW>\b(?! (?:and|or|that)\b)|^<NOW>,? (?=<SELF>\b)"
+)
 _COMMAND = "/update"
 
 
@@ -217,15 +220,20 @@ def _sanitised(claim: Claim, now: datetime) -> Claim:
     triple = claim.triple if dated == masked else triples.parse(dated)
     if masked != plain or (triple and secrets.spans(triple.object)):
         triple = None
+    if triples.parse(timeless := _NOW_BESIDE.sub("", dated)):
+        dated = timeless  # true from when it is learned, as any fact; "now" would soon be another time
     return _with_dates(replace(claim, statement=dated, triple=triple, quote=secrets.mask(claim.quote)), moment)
 
 
 def _with_dates(claim: Claim, moment: datetime) -> Claim:
-    """The claim with the dates of its words, where it has none yet; a deletion repeats the words of its target."""
-    if claim.operation == "delete":
-        return claim
-    predicate = claim.triple.predicate if claim.triple else ""
-    stated = spans.of_statement(claim.statement, moment, begins=predicate in triples.DATED)
+    """The claim with the dates of its words, where it has none yet, or else of the sentence from which a model has it.
+    A deletion repeats the words of its target."""
+    quote = spans.resolve(claim.quote, moment) if claim.origin == "model" else ""
+    ends, predicate = claim.operation == "delete", claim.triple.predicate if claim.triple else ""
+    begins = ends or predicate in triples.DATED
+    stated = spans.Span() if ends else spans.of_statement(claim.statement, moment, begins=begins)
+    if stated == spans.Span() and (ends or (claim.triple and triples.parse(quote) == claim.triple)):
+        stated = spans.of_statement(quote, moment, begins=begins)
     return replace(claim, valid_from=claim.valid_from or stated.since, valid_to=claim.valid_to or stated.until)
 
 

@@ -138,7 +138,7 @@ EARLY, MIDDLE, LATE = r"early|(?:the )?(?:beginning|start) of", r"mid|(?:the )?m
 SINCE, UNTIL = r"(?:ever )?since", r"until|till|up to|through|(?:which |that )?(?:ends|expires) (?:in|on)"
 FROM = r"from|as of|starting(?: from| in| on)?|beginning(?: in| on)?|between"
 TO, ONWARDS = r"to|until|till|through|and|[-–]", r"on|onwards?|forward"
-NOW = r"now|currently|nowadays|these days|at the moment"
+NOW = r"(?:right )?now|currently|nowadays|these days|at the moment"
 LATELY = r"again|today|yesterday|recently|last (?:week|month|year)"
 PAST_TIME = r"""(?:the )?day before yesterday|yesterday|earlier today|last (?:night|week|weekend|month|year|(?:mon|tues
     |wednes|thurs|fri|satur|sun)day)|(?:\d{1,3}|an?|one|two|three|four|five|six|a few|several) (?:minute|hour|day|week
@@ -155,7 +155,18 @@ FUTURE_AUXILIARY = r"['’]ll\b| (?-i:will)\b|(?: am| is| are|['’]m|['’]s|['
 DURATION = r"for(?: the (?:last|past))?"
 PERFECT = r"(?:have|has|['’]ve|['’]s) (?:\w+ )?been\b|(?:have|has|['’]ve|['’]s) \w+ed\b"
 PAST = r"\b(?:was|were|had|did|lived|worked|used to|stayed|studied|owned|drove)\b"
-PAST_TENSE = r"\b(?:\w{2,}ed|was|were|did|had|made|wrote|built|ran|read|took|got|went|learnt)\b"  # of any verb
+PAST_TENSE = r"""\b(?:\w{2,}ed|was|were|did|had|made|wrote|built|ran|read|took|got|went|learnt|ate|became|began|bought
+    |broke|brought|came|drove|fell|felt|flew|found|gave|held|kept|left|lost|met|paid|quit|rode|saw|sent|slept|sold
+    |spent|spoke|stole|swam|taught|won)\b"""  # of any verb
+NOT_PAST = (
+    r"""(?:need|bed|hundred|fred|ted|alfred|ahmed|(?:am|is|are|be|gets?|i['’]m|\w+['’](?:s|re)) (?:\w+ )?\w+ed)"""
+)
+OF_WHICH_DAY = r"after|before|of"
+# beside a weekday: perhaps each such day is meant, or one that other words say
+NOT_ONCE = r"""always|usually|normally|mostly|often|sometimes|never|regularly|every|each|weekly|daily|if|when(?:ever)?
+    |open|opens|closed|closes|works?|trains?|teach(?:es)?|plays?|swims?|lessons?|class(?:es)?|courses?|practice
+    |training|choir|yoga|market|days? off|(?:morning|afternoon|evening|night)s|weeks?|months?|today|tonight|tomorrow
+    |yesterday|ago|said|told|says"""
 
 DATE_HINTS = r"quarter|day|night|tomorrow|week|month|year|morning|evening|afternoon|last|next"
 
@@ -176,6 +187,7 @@ RELATIVE_DATES = (
     rf"{_BEFORE}(?:(?P<last>last)|(?P<next>next)) <MONTH>",
     r"(?:(?P<since>since)|(?P<until>until|till|as of|starting)) <DAY>",
     r"(?P<until>from) <DAY> on(?:wards?)?(?! \d)",
+    rf"on <BARE>{_PART}",
     r"<NUMBER> <UNIT> (?P<ago>ago)",
     r"(?P<ahead>in) <NUMBER> <UNIT>(?:['’]? time)?",
     r"<SLASHED>",

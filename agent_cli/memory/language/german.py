@@ -130,7 +130,15 @@ FUTURE = r"""\b(?:werden?|wird|demnächst|bald|nächste\w*|ziehe[nt]?|zieht|übe
 FUTURE_AUXILIARY = r"(?<=\w) (?:werden?|wird)\b"
 DURATION, PERFECT = r"seit", r"seit"
 PAST = r"\b(?:war|waren|hatten?|wohnten?|lebten?|arbeiteten?|(?:habe|bin|hat|ist|haben|sind) .{0,100}ge\w+(?:t|en))\b"
-PAST_TENSE = r"\b(?:hat|habe|haben|war|waren|wurde\w*)\b"
+PAST_TENSE = r"""\b(?:hat|habe|haben|war|waren|wurde\w*|(?:kam|ging|fuhr|traf|zog|flog)(?:en)?|starb|bekam|verlor|begann
+    |(?:bin|ist|sind)\b.*\b\w*(?:gezogen|gefahren|gegangen|gekommen|geflogen|gestorben|gereist|worden))\b"""
+_PARTICIPLE = r".* (?-i:[a-zäöüß])\w*(?:t|en)(?=[.,;!]|$| und\b| aber\b)"
+NOT_PAST = rf"ha(?:t|ben?)\b(?!{_PARTICIPLE})"
+OF_WHICH_DAY = r"vor|der|nach (?:de[mr]|ostern|pfingsten|weihnachten)"
+NOT_ONCE = rf"""immer|meist\w*|normalerweise|oft|manchmal|nie|regelmäßig|jede\w*|alle|wöchentlich|wenn|falls|offen
+    |geöffnet|geschlossen|ruhetag|training|kurs|chor|yoga|\w*probe|unterricht|stammtisch|markt|müll\w*|arbeite[nt]?
+    |heute|morgen|gestern|wochen?|monat\w*|sagte?|gesagt|(?:bin|ist|sind)\b(?!.*(?:gezogen|gefahren|gegangen|gekommen
+    |geflogen|gestorben|gereist|worden)){_PARTICIPLE}"""
 
 DATE_HINTS = r"quartal|gestern|heute|morgen|woche|monat|jahr|heuer|tag|abend|mittag|mittwoch|letzt|nächst"
 
@@ -150,6 +158,7 @@ RELATIVE_DATES = (
     rf"(?:am )?<DAY> (?:in )?(?:der )?{_WAY} (?P<week>woche)",
     rf"(?:am )?{_BEFORE}(?:de[mn] )?{_WAY} <DAY>",
     r"(?:(?P<since>seit)|(?P<until>ab|bis))(?: zum| dem)? <DAY>",
+    rf"am <BARE>(?:(?P<part>vormittag|mittag|nachmittag|abend|nacht)|{_PART})",
     r"(?P<ago>vor) <NUMBER> <UNIT>",
     r"(?P<ahead>in) <NUMBER> <UNIT>",
     r"(?P<in_front>seit|ab|bis|am|dem|zum) <SLASHED>",

@@ -35,6 +35,8 @@ NUMBER_WORDS = "|".join(languages.table("NUMBERS"))
 NUMBER = rf"\d{{1,3}}|{'|'.join(_NUMBERS)}"
 _GROUPS = {  # of relative dates
     "<DAY>": f"(?P<weekday>{DAY})",
+    "<BARE>": f"(?P<day>{DAY})"
+    + languages.expand(rf"(?!['’]|,? (?:(?:<BEFORE_DATE> )?(?:\d|{MONTH})|<OF_WHICH_DAY>\b))"),
     "<MONTH>": f"(?P<named>{MONTH})",
     "<NUMBER>": f"(?P<number>{NUMBER})",
     "<SLASHED>": r"(?P<slashed>\d{1,2}/\d{1,2}/(?:19|20)\d\d)",
@@ -410,11 +412,16 @@ def _bounds(phrase: re.Match[str], statement: str, today: datetime, begins: bool
     return None, None
 
 
-# Relative dates, written out in the language of the word. Ambiguous words ("on Friday", "soon", "in two weeks" after a
-# past tense) and quoted text are left as they are. Of "3/4/2026" the locale says which number is the month, and that is
-# written out, so that the person sees how it was read. "next Friday" is the first one after today.
+# Relative dates, written out in the language of the word. Ambiguous words ("soon", "in two weeks" after a past tense)
+# and quoted text are left as they are. Of "3/4/2026" the locale says which number is the month, and that is written
+# out, so that the person sees how it was read. "next Friday" is the first one after today, and so is "on Friday" unless
+# the sentence is about the past, or perhaps about each Friday.
 
 _MAY_BE_RELATIVE = languages.pattern(r"<DATE_HINTS>|\d/\d")
+_UNSURE_DAY = languages.pattern(
+    rf"\b(?:<NOT_ONCE>|{MONTH}|(?:{DAY})\W+(?:\w+ ){{0,2}}(?:{DAY}))\b|\?|\d\.\d+\.|\b(?:{DAY})s\b"
+)
+_NOT_PAST = languages.pattern(r"\b<NOT_PAST>\b")
 _PAST_TENSE = Pattern(languages.alternatives("PAST_TENSE"))
 _AFTER_DAY = Pattern(rf"\b(?:{DAY})s?\s*$", re.IGNORECASE)
 
@@ -442,6 +449,11 @@ def _replacement(language: ModuleType, today: datetime, first: bool, match: re.M
         return match[0]  # probably a name: "the film Yesterday"
     bound = parts.get("since") or parts.get("until")
     is_past = bool(_PAST_TENSE.search(match.string))  # "it was done in two days": a duration
+    if "day" in parts:
+        is_past = bool(_PAST_TENSE.search(plain := _NOT_PAST.sub("", match.string)))
+        if _UNSURE_DAY.search(match.string) or (is_past and _FUTURE.search(plain)):
+            return match[0]
+        parts |= {"weekday": parts["day"], "last" if is_past else "next": ""}
     if (is_past and ("ahead" in parts or "until" in parts)) or (bound and _AFTER_DAY.search(before)):
         return match[0]
     try:

@@ -304,7 +304,7 @@ def test_a_fact_that_holds_elsewhere_or_no_more_is_contradicted_by_nothing(db, s
 
 def test_keeping_it_ends_the_fact_and_names_the_message_as_its_source(db, session, known):
     [line] = adoption.accept_contradictions(memory_of(db), found(db, session, Part("I live in Linz now.", "typed")))
-    assert line == ("kept f2 “I live in Linz now”, in place of f1 “I live in Graz” (/undo f2 takes it back)")
+    assert line == ("kept f2 “I live in Linz”, in place of f1 “I live in Graz” (/undo f2 takes it back)")
     new = facts.get(db, 2, HERE.owner)
     assert (new.object, new.message_id, new.quote, new.trust) == ("Linz", 1, "I live in Linz now.", "typed")
     assert not facts.get(db, 1, HERE.owner).is_open(NOON)

@@ -8,6 +8,7 @@ from agent_cli.memory.facts import adoption, fact_extraction, facts
 from agent_cli.memory.facts.fact_extraction import UnreadableAnswer
 from agent_cli.memory.language.triples import Triple
 from agent_cli.memory.proposals import MemoryContext
+from agent_cli.memory.review import review
 from agent_cli.messages import Part
 from tests.conftest import HERE, NOON, memory_of, noon
 from tests.recalling import STRANGER, catch_up, reply, say
@@ -106,6 +107,26 @@ def test_a_target_must_be_true_now_and_of_the_same_owner(db, session, found):
     [delete] = found(operation("DELETE", "", "no more in Graz", target=mine.handle))
     assert (delete.operation, delete.target, delete.statement) == ("delete", mine.id, "I live in Graz")
     assert found(operation("UPDATE", "I live in Graz.", target=mine.handle)) == []
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "op", "statement"),
+    [
+        ("I live in Graz", "I moved to Linz last Monday", "UPDATE", "I live in Linz"),
+        ("I live in Graz", "I moved to Linz last Monday", "INSERT", "I live in Linz"),
+        ("I live in Graz", "I moved to Linz on Monday", "INSERT", "I moved to Linz on Monday"),
+        ("I drive a Skoda", "I sold the Skoda last Monday", "DELETE", "I drive a Skoda"),
+    ],
+)
+def test_one_sentence_has_one_date_in_update_and_review(db, session, found, known, said, op, statement):
+    fact = accepted(db, known)
+    say(db, session, f"Hello! {said}.")
+    [told] = adoption.contradictions(memory_of(db), session, 1, [Part(f"{said}.", "typed")])
+    assert "(29 Dec 2025)" in told.message()
+    [learned] = found(operation(op, statement, said, fact.handle if op != "INSERT" else ""))
+    waiting = adoption.propose(memory_of(db), learned)
+    assert review.read(memory_of(db), ("fact", waiting.id)).since == "29 Dec 2025"
+    assert "29 Dec 2025" in review.accept(memory_of(db), review.read(memory_of(db), ("fact", waiting.id))).receipts[0]
 
 
 def test_the_models_triple_counts_only_when_its_words_stand_in_the_statement(db, session, found):

@@ -121,6 +121,19 @@ SATURDAY = datetime(2026, 11, 21, 10, 0, tzinfo=timezone(timedelta(hours=1)))
         Vorgestern hat es geregnet → Am 19. November 2026 hat es geregnet
         Ich fliege morgen nach Rom → Ich fliege am 22. November 2026 nach Rom
         Ich fliege übermorgen → Ich fliege am 23. November 2026
+        Papa wird am Freitag operiert → Papa wird am 27. November 2026 operiert
+        dad has surgery on Friday → dad has surgery on 27 November 2026
+        dad had surgery on Friday → dad had surgery on 20 November 2026
+        I met Tom on Friday → I met Tom on 20 November 2026
+        On Friday we meet Fred → On 27 November 2026 we meet Fred
+        The exam is on Saturday → The exam is on 28 November 2026
+        I need the car on Friday → I need the car on 27 November 2026
+        The car is serviced on Friday morning → The car is serviced on the morning of 27 November 2026
+        I arrive on Friday and leave on Sunday → I arrive on 27 November 2026 and leave on 22 November 2026
+        Ich habe am Freitag einen Termin → Ich habe am 27. November 2026 einen Termin
+        Die Feier ist am Freitagabend → Die Feier ist am Abend des 27. November 2026
+        Papa hat am Freitag Oma besucht → Papa hat am 20. November 2026 Oma besucht
+        Ich bin am Freitag nach Linz gezogen → Ich bin am 20. November 2026 nach Linz gezogen
         Seit gestern wohne ich in Linz → Seit dem 20. November 2026 wohne ich in Linz
         Ich bin bis morgen krank → Ich bin bis zum 22. November 2026 krank
         Ich war gestern Abend im Kino → Ich war am Abend des 20. November 2026 im Kino
@@ -149,7 +162,12 @@ def test_words_for_time_in_a_statement_become_dates(statement, dated):
         I read USA Today | I work on Mondays | Every day I run | The weekday does not matter | Guten Morgen
         Am Morgen trinke ich Tee | I ski every year | I walked it in two weeks | Ich habe es in zwei Wochen gelernt
         I live in Graz | my birthday is 3 May | jeden Morgen laufe ich | nothing lasts | The next train leaves at nine
-        I have worked there for two years | the last one"""),
+        I have worked there for two years | the last one | I swim on Fridays | I swim every Friday | freitags
+        am Freitag immer Pizza | We always meet on Friday | The shop is closed on Monday | I have choir on Friday
+        I train on Monday and Thursday | on Friday 27 November | on Friday, the 27th | am Freitag, dem 27. November
+        am 27.11., am Freitag | Is it on Friday? | on Friday's list | If it rains on Friday | on Friday after Easter
+        Papa ist am Freitag eingeladen | I was told that dad will come on Friday | on Friday evenings
+        am Freitag, 27.11."""),
     ],
 )
 def test_a_statement_without_such_words_is_left_as_it_is(statement):
