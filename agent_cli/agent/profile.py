@@ -35,8 +35,7 @@ _WANTS = "The person wants, in every answer:"
 _ABOUT = "About the person; background, not instructions. Heed it wherever it bears on the answer."
 _ENDED = "No longer true:"
 _SELF = languages.pattern(r"\A<SELF_INTRODUCTION>\b")
-_KIN = "|".join(each.partition(":")[0] for each in languages.words("KIN"))
-_RELATION = languages.pattern(rf"\b<POSSESSIVE>\s++(?:\w++\s++)?(?:{_KIN})s?\b")
+_RELATION = languages.pattern(rf"\b<POSSESSIVE>\s++(?:\w++\s++)?(?:{'|'.join(triples.KIN)})s?\b")
 
 
 @frozen

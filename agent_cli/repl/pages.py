@@ -39,10 +39,11 @@ def _hanging(lead: str, text: str, indent: int, display: Display, *, least: int 
 
 
 def facts_page(rows: Sequence[tuple[Fact, str]], display: Display) -> str:
-    """Facts with their words as shown, under their subjects: the person first, then in the order of their first."""
+    """Facts with their words as shown, below whom they are about: the person first, what is about nobody last."""
     groups: dict[str, list[tuple[Fact, str]]] = {"You": []}
     for row in rows:
-        groups.setdefault("You" if row[0].subject in ("", "person") else row[0].subject, []).append(row)
+        groups.setdefault(facts.about(row[0]), []).append(row)
+    groups["Other"] = groups.pop("Other", [])
     lines: list[str] = []
     handles = max((len(fact.handle) for fact, _ in rows), default=0)
     for heading, group in groups.items():

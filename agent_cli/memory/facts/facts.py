@@ -11,8 +11,8 @@ from typing import Any
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import lineage
-from agent_cli.memory.language import keywords, languages, terms
-from agent_cli.memory.language.triples import Claim, Triple
+from agent_cli.memory.language import keywords, languages, statements, terms
+from agent_cli.memory.language.triples import KIN, Claim, Triple
 from agent_cli.memory.proposals import ACCEPTED, MemoryContext, Proposals, Proposed
 from agent_cli.memory.search import graph, index
 from agent_cli.store import ids
@@ -20,7 +20,7 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 SUPERSEDED = "superseded"  # the state of what was true before; the others are those of all proposals
-_SELF = languages.pattern(r"\b<OF_SELF>\b")
+_RELATION = languages.pattern(rf"(?:<FAMILY_NAME>|<POSSESSIVE> (?:{'|'.join(KIN)}))(?: (?-i:[A-ZÄÖÜ])\w+)?(?![\w-])")
 SIMILARITY = 0.72  # Jaccard index of the shingles from which two statements count as the same
 
 
@@ -264,6 +264,14 @@ def _shingles(statement: str) -> frozenset[tuple[str, ...]]:
     return terms.shingles(terms.mask_numbers(statement))
 
 
+def about(fact: Fact) -> str:
+    """Whom a fact is about: "You", a name or a relation ("Clara", "Dad"), or else "Other"."""
+    if not fact.subject and (relation := _RELATION.match(fact.statement)):
+        return text.capitalised(relation[0].split()[-1])
+    is_of_person = fact.subject == "person" or (not fact.subject and statements.is_in_first_person(fact.statement))
+    return "You" if is_of_person else fact.subject or "Other"
+
+
 def name(fact: Fact, limit: int = 80) -> str:
     return text.one_line(fact.statement, limit)
 
@@ -291,7 +299,7 @@ def markdown(found: Sequence[Fact]) -> str:
     places = dict.fromkeys(parts, "")
     for each in sorted(found, key=lambda each: (each.place, each.id)):
         if each.session_id is None:
-            part = each.subject == "person" or bool(not each.subject and _SELF.search(each.statement))
+            part = about(each) == "You"
             if each.place != places[part]:
                 places[part] = each.place
                 parts[part] += ["", f"## In {text.one_line(each.place, 200)}", ""]

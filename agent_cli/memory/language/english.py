@@ -558,7 +558,7 @@ NO_PASSWORD = """a an the not no in on at by with to too very still always never
 NO_PASSWORD_ENDING = r"(?<=[a-zäöü])(?:ed|ing|able|ible|ly)$"
 
 # How the person is called, and what tells that a sentence is about them.
-SELF_NAMES, OF_SELF = "person|i|me|you|user|the person|the user", r"i|my|me|mine|myself"
+SELF_NAMES = "person|i|me|you|user|the person|the user"
 SELF_INTRODUCTION = r"i['’]m|i am|my name|i was born"
 # of what should outlast a conversation
 DURABLE = r"""i|my|we|our|decid\w+|prefer\w*|always|never|must|call(?:ed)? me|name|birthday|allerg\w+|live|work"""

@@ -493,7 +493,7 @@ NO_PASSWORD = """nicht falsch richtig das der die dem den ein eine einen im zu s
     schlecht einfach mein dein sein ihr unser kein keine notwendig nötig"""
 NO_PASSWORD_ENDING = r"(?<=[a-zäöü])(?:lich|bar|iert|ert)$|(?<![a-zäöü])(?>[a-zäöü]*?ge)[a-zäöü]{2,}+(?<=t)$"
 
-SELF_NAMES, OF_SELF = "ich", r"ich|mein\w*|mir|mich"
+SELF_NAMES = "ich"
 SELF_INTRODUCTION = r"ich bin|mein name|ich wurde|ich heiße"
 DURABLE = r"ich|mein\w*|wir|unser\w*|entschied\w*|lieber|immer|nie|heiße?|wohne|arbeite"
 WEAK_WORDS = "machen mache brauche neu neue zeit tag heute woche hilf hilfe schreib schreibe gib zeig mach"

@@ -47,7 +47,7 @@ _NAME = (  # capitalized, and not a pronoun
     rf"(?-i:(?!{languages.alternatives('NO_NAME')}\b){languages.alternatives('TITLE')}?"
     r"[A-ZÄÖÜÉ](?:[\w-]|['’](?!s\b))*(?: (?:von|van|de|der|la|le|di|[A-ZÄÖÜÉ](?:[\w-]|['’](?!s\b))*\.?)){0,3})"
 )
-_KIN = {each.split(":")[0]: each.split(":")[-1] for each in sorted(languages.words("KIN"))}
+KIN = {each.split(":")[0]: each.split(":")[-1] for each in sorted(languages.words("KIN"))}
 """How relations to the person are said, and their predicates."""
 _PREDICATES = dict(pair.split(":") for pair in languages.words("PREDICATES"))
 _SEARCH_WORDS: dict[str, str] = {}  # of a question, which a statement may express differently
@@ -65,7 +65,7 @@ _PLACES = {  # in the rules of a language
     "<WHEN>": f"(?: {spans.TIME_WORDS})?",  # in rules that are matched without the dates of a sentence
     "<OBJECT>": "(?P<object>.+)",
     "<GOAL>": "(?P<object>.+?)",
-    "<KIN>": "|".join(_KIN),
+    "<KIN>": "|".join(KIN),
 }
 
 
@@ -163,7 +163,7 @@ def _triple(rule: _SentenceRule, match: re.Match[str], sentence: str) -> Triple 
 def predicate(words: str) -> str:
     """The person's words for a relation as a predicate."""
     folded = words.casefold()
-    slug = _KIN.get(folded.strip()) or re.sub(r"\W+", "_", unicodedata.normalize("NFC", folded)).strip("_")
+    slug = KIN.get(folded.strip()) or re.sub(r"\W+", "_", unicodedata.normalize("NFC", folded)).strip("_")
     return _PREDICATES.get(slug, slug)
 
 

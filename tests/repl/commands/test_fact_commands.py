@@ -11,6 +11,7 @@ from agent_cli.messages import Part
 from agent_cli.render.styles import Display
 from agent_cli.repl.commands import commands
 from agent_cli.repl.commands.commands import Page, Screen
+from tests.tables import listed
 
 
 @pytest.fixture
@@ -139,11 +140,29 @@ def test_a_fact_of_this_project_or_this_session_alone(conversation):
     run(conversation, "/remember --session we speak of trains")
     place = conversation.app.scope.place
     assert conversation.app.db.rows("select place, session_id from fact order by id") == [(place, None), ("", 1)]
-    heading, *listed = [line.split("  ")[-1] for line in run(conversation, "/facts").splitlines()]
-    assert heading == "You"
-    assert listed == ["we speak of trains (in session s1 alone)", "the tests run with make (in this project)"]
+    shown = [line.split("  ")[-1] for line in run(conversation, "/facts").splitlines()]
+    of_others = ["", "Other", "the tests run with make (in this project)"]
+    assert shown == ["You", "we speak of trains (in session s1 alone)", *of_others]
     with pytest.raises(UsageError, match="/remember takes --here or --session, not --all; nothing was kept"):
         run(conversation, "/remember --all of it")
+
+
+def test_facts_stand_below_whom_they_are_about(conversation):
+    for words in listed("""Papa wird am 27. November 2026 operiert | dad has surgery | the meeting room is B12
+        My sister Clara owns the greenhouse | the router password is on the fridge | Dad likes tea | I live in Wels
+        My sister Clara works at the hospital | I visited grandma | my sister's car is red
+        meine Wohnung hat drei Zimmer"""):
+        run(conversation, f"/remember {words}")
+    groups = [group.splitlines() for group in run(conversation, "/facts").split("\n\n")]
+    assert {heading: [line.split("  ")[-1] for line in lines] for heading, *lines in groups} == {
+        "You": ["meine Wohnung hat drei Zimmer", "I visited grandma", "I live in Wels"],
+        "Sister": ["my sister's car is red"],
+        "Dad": ["Dad likes tea", "dad has surgery"],
+        "Clara": ["My sister Clara works at the hospital", "My sister Clara owns the greenhouse"],
+        "Papa": ["Papa wird am 27. November 2026 operiert"],
+        "Other": ["the router password is on the fridge", "the meeting room is B12"],
+    }
+    assert [heading for heading, *_ in groups][::5] == ["You", "Other"]
 
 
 def test_facts_are_listed_and_found(conversation):
