@@ -130,15 +130,16 @@ FUTURE = r"""\b(?:werden?|wird|demnächst|bald|nächste\w*|ziehe[nt]?|zieht|übe
 FUTURE_AUXILIARY = r"(?<=\w) (?:werden?|wird)\b"
 DURATION, PERFECT = r"seit", r"seit"
 PAST = r"\b(?:war|waren|hatten?|wohnten?|lebten?|arbeiteten?|(?:habe|bin|hat|ist|haben|sind) .{0,100}ge\w+(?:t|en))\b"
-PAST_TENSE = r"""\b(?:hat|habe|haben|war|waren|wurde\w*|(?:kam|ging|fuhr|traf|zog|flog)(?:en)?|starb|bekam|verlor|begann
-    |(?:bin|ist|sind)\b.*\b\w*(?:gezogen|gefahren|gegangen|gekommen|geflogen|gestorben|gereist|worden))\b"""
-_PARTICIPLE = r".* (?-i:[a-zäöüß])\w*(?:t|en)(?=[.,;!]|$| und\b| aber\b)"
+_MOVED = r"""(?:bin|ist|sind)\b.{0,200}\b\w{0,12}(?:gezogen|gefahren|gegangen|gekommen|geflogen|gestorben|gereist
+    |worden)"""
+PAST_TENSE = rf"""\b(?:hat|habe|haben|war|waren|wurde\w*|(?:kam|ging|fuhr|traf|zog|flog)(?:en)?|starb|bekam|verlor
+    |begann|{_MOVED})\b"""
+_PARTICIPLE = r".{0,200} (?-i:[a-zäöüß])\w*(?:t|en)(?=[.,;!]|$| und\b| aber\b)"
 NOT_PAST = rf"ha(?:t|ben?)\b(?!{_PARTICIPLE})"
 OF_WHICH_DAY = r"vor|der|nach (?:de[mr]|ostern|pfingsten|weihnachten)"
 NOT_ONCE = rf"""immer|meist\w*|normalerweise|oft|manchmal|nie|regelmäßig|jede\w*|alle|wöchentlich|wenn|falls|offen
     |geöffnet|geschlossen|ruhetag|training|kurs|chor|yoga|\w*probe|unterricht|stammtisch|markt|müll\w*|arbeite[nt]?
-    |heute|morgen|gestern|wochen?|monat\w*|sagte?|gesagt|(?:bin|ist|sind)\b(?!.*(?:gezogen|gefahren|gegangen|gekommen
-    |geflogen|gestorben|gereist|worden)){_PARTICIPLE}"""
+    |heute|morgen|gestern|wochen?|monat\w*|sagte?|gesagt|(?!{_MOVED})(?:bin|ist|sind)\b{_PARTICIPLE}"""
 
 DATE_HINTS = r"quartal|gestern|heute|morgen|woche|monat|jahr|heuer|tag|abend|mittag|mittwoch|letzt|nächst"
 

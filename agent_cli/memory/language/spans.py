@@ -263,6 +263,7 @@ def in_year(
     raise ValueError(day_of_month)
 
 
+_MAX_SENTENCE = 600  # characters in which a bare weekday is dated
 _MAX_QUESTION = 2000  # characters of one that count, as in a search
 _MOMENT = timedelta(milliseconds=1)  # the end of a statement is the last moment at which it is true
 _HINT = languages.pattern("<DATE_HINTS>")
@@ -448,13 +449,15 @@ def _replacement(language: ModuleType, today: datetime, first: bool, match: re.M
     if match[0][0].isupper() and not starts_sentence and not match[0].isupper():
         return match[0]  # probably a name: "the film Yesterday"
     bound = parts.get("since") or parts.get("until")
-    is_past = bool(_PAST_TENSE.search(match.string))  # "it was done in two days": a duration
-    if "day" in parts:
-        is_past = bool(_PAST_TENSE.search(plain := _NOT_PAST.sub("", match.string)))
-        if _UNSURE_DAY.search(match.string) or (is_past and _FUTURE.search(plain)):
-            return match[0]
+    whole, is_bare = match.string, "day" in parts
+    if is_bare and (len(whole) > _MAX_SENTENCE or _UNSURE_DAY.search(whole)):
+        return match[0]
+    plain = _NOT_PAST.sub("", whole) if is_bare else whole
+    is_past = bool(_PAST_TENSE.search(plain))  # "it was done in two days": a duration
+    if is_bare:
         parts |= {"weekday": parts["day"], "last" if is_past else "next": ""}
-    if (is_past and ("ahead" in parts or "until" in parts)) or (bound and _AFTER_DAY.search(before)):
+    is_unsure = is_past and ("ahead" in parts or "until" in parts or (is_bare and _FUTURE.search(plain)))
+    if is_unsure or (bound and _AFTER_DAY.search(before)):
         return match[0]
     try:
         words = _written(parts, bound or parts.get("before", ""), language, today)
