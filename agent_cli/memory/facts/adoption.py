@@ -220,7 +220,7 @@ def _sanitised(claim: Claim, now: datetime) -> Claim:
     triple = claim.triple if dated == masked else triples.parse(dated)
     if masked != plain or (triple and secrets.spans(triple.object)):
         triple = None
-    if triples.parse(timeless := _NOW_BESIDE.sub("", dated)):
+    if (timeless := _NOW_BESIDE.sub("", dated)) != dated and triples.parse(timeless):
         dated = timeless  # true from when it is learned, as any fact; "now" would soon be another time
     return _with_dates(replace(claim, statement=dated, triple=triple, quote=secrets.mask(claim.quote)), moment)
 
