@@ -1,12 +1,11 @@
 """Which value is true when: the newer truth wins, a plan waits for its day, what is over ends what it contradicts."""
 
+import re
 import threading
 import time as real_time
 from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
-
-import re
 
 import pytest
 
@@ -365,7 +364,9 @@ def test_each_clause_of_a_sentence_counts(db, session, known, said):
     remarks, _ = say(db, session, said.replace("*", ""))
     assert remarks[-1] == f"f1 says “{known}” · /update keeps what you just said"
     assert not facts.get(db, fact.id, PERSON).is_open(NOW())
-    assert [each.statement for each in facts.listing(db, PERSON, 9, not_over=NOW())] == [without_now(said.split("*")[1])]
+    assert [each.statement for each in facts.listing(db, PERSON, 9, not_over=NOW())] == [
+        without_now(said.split("*")[1])
+    ]
 
 
 def test_a_sold_thing_ends_on_its_day_and_the_next_begins_when_it_was_told(db, session):
