@@ -210,8 +210,7 @@ def _indexes(app: App) -> Iterator[Finding]:
     missing = vectors.count_missing(db, current)
     more = f", {counted(missing, 'passage has', 'passages have')} none yet" if missing else ", complete"
     more += "; another set is being made" if filling else ""
-    fix = _RUN_JOBS if missing or filling else ""
-    yield Finding("vectors", True, f"{vectors.count(db, current)} made{more}", fix)
+    yield Finding("vectors", True, f"{vectors.count(db, current)} made{more}", _RUN_JOBS if missing or filling else "")
 
 
 def _pending(app: App) -> Iterator[Finding]:

@@ -143,8 +143,7 @@ def earlier_times(
     for unit in ("week", "month", "quarter", "year"):
         if period := _latest_period(db, owner, place, periods.containing(now.date(), unit), besides):
             lines = [each for each in _tell(db, owner, place, period, besides) if each not in of_periods]
-            ends = accumulate(map(len, lines))
-            of_periods += lines[: max(1, sum(end <= _BRIEF for end in ends))]
+            of_periods += lines[: max(1, sum(end <= _BRIEF for end in accumulate(map(len, lines))))]
     return tuple(reversed([*map(_line, latest), *of_periods]))
 
 

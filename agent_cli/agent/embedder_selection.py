@@ -37,8 +37,7 @@ class EmbedderSelection:
 
     def query_embedder(self, db: Database, *, choose: bool = True) -> vectors.QueryEmbedder | None:
         """What compares questions with this database. A turn does not `choose`: a model may take long to load."""
-        chosen = self.current(db) if choose or vectors.current(db) else None
-        return _DatabaseEmbedder(self, db) if chosen else None
+        return _DatabaseEmbedder(self, db) if (choose or vectors.current(db)) and self.current(db) else None
 
     def fill(self, db: Database) -> Iterator[tuple[int, int]]:
         """Make missing vectors in batches, those of a new set first, which is then current; yields (done, total)."""

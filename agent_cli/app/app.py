@@ -108,8 +108,7 @@ class App:
 
     def incognito(self, *, reads: bool = False) -> "App":
         """A copy with its log in memory only. `reads`: whether memory is read, from the read-only file."""
-        db = file.open_in_memory(self.time())
-        private = replace(self, db=db, keeps=False, learns=False, reads=reads)
+        private = replace(self, db=file.open_in_memory(self.time()), keeps=False, learns=False, reads=reads)
         private.reported_damage, private.lock = set(), threading.Lock()
         return private
 

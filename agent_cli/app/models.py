@@ -110,8 +110,7 @@ def was_small_offered(app: App) -> bool:
 
 
 def _create(app: App, name: str, role: ModelRole, db: Database) -> tuple[ChatModel, str]:
-    default = meta.get(db, _DEFAULT) or ""
-    return chat_model(name, app.engine, partial(find_memories, app), default, role)
+    return chat_model(name, app.engine, partial(find_memories, app), meta.get(db, _DEFAULT) or "", role)
 
 
 def check(engine: Engine, name: str) -> str:

@@ -228,7 +228,6 @@ def _recall(app: App, parent: ParentConversation | None, context: ToolContext, m
     session = parent.session if parent else context.session
     shown_sessions = dict.fromkeys((session, context.session))
     seen = [each for number in shown_sessions for each in model_context.visible(context.db, number, app.window)]
-    in_profile = profile.shown(context, session).facts
-    damaged = prompt_recall.recall_for_message(context, message, words, seen, in_profile)
+    damaged = prompt_recall.recall_for_message(context, message, words, seen, profile.shown(context, session).facts)
     if not context.memory:
         upkeep.report_damage(app, context.db, damaged)

@@ -241,8 +241,7 @@ _CACHE = 512  # MiB of prompts that were read before and may come again
 def main() -> None:
     folder, file, num_ctx, embeds, idle = sys.argv[1:]
     launch = Launch(Path(folder), Path(file), int(num_ctx), bool(int(embeds)), float(idle))
-    lock = os.open(launch.file("lock"), os.O_RDWR | os.O_CREAT, 0o600)
-    if not _take(lock):
+    if not _take(os.open(launch.file("lock"), os.O_RDWR | os.O_CREAT, 0o600)):
         return  # another one runs
     launch.file("json").unlink(missing_ok=True)
     os.truncate(launch.file("log"), 0)

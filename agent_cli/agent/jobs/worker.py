@@ -215,8 +215,7 @@ def _learn(context: JobContext, job: jobs.Job, task: LearningTask) -> Effect | N
         if error:
             session_handle = ids.handle("session", session)
             events.append(db, context.time, _UNREADABLE, session_handle, actor="program", session=session)
-            total = events.count(db, _UNREADABLE)
-            jobs.park(db, job, f"{error} ({total} such in all)", new[0].handle)
+            jobs.park(db, job, f"{error} ({events.count(db, _UNREADABLE)} such in all)", new[0].handle)
         if not retried and task.read(db, session, new[-1].id, context.max_characters):
             jobs.add(db, job.kind, job.subject, context.time())
 
