@@ -21,10 +21,10 @@ _NEWEST = 500  # rows of a kind that are searched by the beginning of their hand
 class SearchSource:
     """Pieces of SQL about one table.
 
-    `passages`: reads rows by a JSON array of ids and gives id, owner, place, session, author, at, utc_offset, text,
-    facts ([[statement, predicate], …]). Rows it does not give are not indexed. `current`: when a row is found; empty:
-    always. :now is the time in UTC, :current_session the session that asks, or null. `completions`: gives (id, words)
-    of an owner's rows; {more} is replaced by a further condition. `order`: their order.
+    `passages`: reads rows by a JSON array of ids and gives id, owner, place, session, author, at, utc_offset, text and
+    facts, [[statement, predicate], …]. Rows it does not give are not indexed.
+    `current`: when a row is found; empty: always. :now is in UTC, :current_session the session that asks, or null.
+    `completions`: gives (id, words) of an owner's rows, in `order`; {more} is replaced by a further condition.
     """
 
     passages: str = ""
@@ -104,8 +104,7 @@ def source_of(name: str) -> SearchSource:
 
 
 def handles(db: Database, owner: str, names: Sequence[str], prefix: str) -> list[tuple[str, str]]:
-    """(handle, words) of rows of these kinds: that with this handle, those with this prefix, and then those with it in
-    their words, of the newest."""
+    """(handle, words) of rows of these kinds: by the handle, by its beginning, then by words among the newest."""
     by_handle, by_words = dict[str, str](), dict[str, str]()
     number = re.fullmatch(r"[a-z](\d{1,12})", prefix.lower())
     values = {"owner": owner, "id": int(number[1]) if number else 0}

@@ -320,8 +320,7 @@ def _migrate(part: Path, known: list[str], now: datetime, notice: Callable[[str]
 
 @contextmanager
 def _exclusive(path: Path) -> Iterator[tuple[list[str], set[str]]]:
-    """Lock the file, or raise StoreBusy; yields the copies it knows of and the hashes of erased rows. A file too
-    damaged for SQLite to open has no other user."""
+    """Lock the file, or raise StoreBusy; yields the copies it knows of and the hashes of erased rows."""
     known: list[str] = []
     erased: set[str] = set()
     with closing(Database(path, busy_timeout=_BUSY_TIMEOUT)) as db:

@@ -96,9 +96,8 @@ _NETWORK = re.compile(r"nfs\d?|cifs|smb\d?|smbfs|9p|virtiofs|afs|ceph|glusterfs|
 def open_file(
     path: Path, now: datetime, notice: Callable[[str], None], mounts: Path = MOUNTS, key_folder: Path | None = None
 ) -> Database:
-    """Open the file, created when missing, and bring its schema up to date. Raises StoreError for a file of another
-    program or a newer version. `notice` is told of a network file system, where WAL does not work, and of a disk that
-    is full or read-only, where the file is opened for reading."""
+    """Open the file, created when missing, and bring its schema up to date. Raises StoreError. `notice` is told of a
+    network file system (no WAL there), and of a disk that is full or read-only: then the file is opened for reading."""
     try:
         atomic_file.touch(path)
     except PermissionError:

@@ -65,8 +65,7 @@ def check(db: Database) -> None:
 
 
 def reconcile(db: Database, now: datetime, schema: str = SCHEMA, steps: Steps = STEPS) -> list[str]:
-    """Create what is missing and run the pending migrations, all in one transaction, or raise StoreError. Returns what
-    had gone from a file that had all of it."""
+    """Create what is missing and run the migrations in one transaction; returns what had gone. Raises StoreError."""
     if is_current(db, schema, steps):
         return []
     wanted = Database()

@@ -591,8 +591,7 @@ def _known(db: Database, by_key: dict[str, str]) -> set[str]:
 
 
 def remove(db: Database, owner: str, pattern: str, time: clock.Clock) -> str:
-    """Remove files from memory, with collections within the pattern; returns a sentence about them. Raises UsageError
-    when no document matches."""
+    """Remove files from memory; returns a sentence about them. Raises UsageError when no document matches."""
     covered = covers(pattern)
     with db.write():
         every = collections(db, owner)

@@ -292,8 +292,7 @@ def byte_forms(text: str) -> frozenset[bytes]:
 
 
 def count(path: Path, wanted: Iterable[bytes]) -> dict[bytes, int]:
-    """How often each piece of at least 4 bytes occurs in a file, read once, ignoring the case of ASCII letters. Raises
-    StoreError."""
+    """How often each piece of at least 4 bytes occurs in a file, ignoring ASCII case. Raises StoreError."""
     pieces = {each.lower() for each in wanted}
     try:
         numpy = arrays.numpy()
@@ -339,8 +338,7 @@ def distinctive_length(size: int) -> int:
 
 
 def uncleared_pages(path: Path) -> int:
-    """The number of pages in the free list (https://www.sqlite.org/fileformat2.html#the_freelist), without its trunk
-    pages, that are not cleared: with secure_delete 0."""
+    """How many pages of the free list (sqlite.org/fileformat2.html#the_freelist), its trunks apart, are not cleared."""
     with path.open("rb") as file:
         head = file.read(100)
         size = int.from_bytes(head[16:18])

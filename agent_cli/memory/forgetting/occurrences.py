@@ -232,8 +232,7 @@ def _joined(columns: Sequence[str]) -> str:
 
 
 def remaining_rows_with(db: Database, wanted: KeywordMatcher) -> tuple[list[str], list[str]]:
-    """Everything in the file that has a wanted word: the handles of rows that the person can forget by name, and
-    everything else, in words."""
+    """What has a wanted word: the handles of rows that the person can forget by name, and all else in words."""
     handles, folders, others = dict[str, None](), dict[str, None](), Counter[str]()
     for row in rows_with(db, wanted):
         kind = kinds.BY_LETTER.get(row.handle[:1])

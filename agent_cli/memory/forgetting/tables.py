@@ -136,12 +136,6 @@ def _erase_of_sessions(db: Database, walk: Walk, time: clock.Clock) -> None:
 
 # A path without the home folder, or all that lies in /home/anna would be about Anna.
 _BELOW = "iif(instr({0} || '/', :home) = 1, substr({0}, length(:home) + 1), {0})"
-
-
-def _section(path: str, line: int, page: int | None, words: str) -> str:
-    return f"{file_location(os.path.basename(path), line, page)} {words}"
-
-
 _DOCUMENTS = (
     Table(
         "collection",
@@ -173,7 +167,7 @@ _DOCUMENTS = (
         made_from={"document": "document_id {ids}"},
         counts={("sections of files", "section of a file"): "true"},
         line="(select path from document where id = document_id), line, page, text",
-        format_line=_section,
+        format_line=lambda path, line, page, words: f"{file_location(os.path.basename(path), line, page)} {words}",
         mentions=f"""{lineage.mentions_topic("heading", "text")} or document_id in (
                      select id from document where owner = :owner and {lineage.mentions_topic("title")})""",
         dated=False,

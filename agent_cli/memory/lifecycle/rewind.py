@@ -120,8 +120,7 @@ def format_hidden(task: Task) -> str:
 
 
 def _rebuild_summaries(db: Database, session: int, owner: str, said_at: str, now: datetime) -> list[int]:
-    """Drop the summaries made since `said_at`, and queue those of periods; returns the ids of all. Sentences from
-    sources that retention has deleted stay, because they cannot be made again."""
+    """Drop the summaries made since `said_at` but for sentences that cannot be made again; returns the ids of all."""
     own_summary = summaries.of_session(db, session)
     linked = [summaries.get(db, id, owner) for id in period_summaries.derived_from(db, [Source("session", session)])]
     found = [each for each in (own_summary, *linked) if each and each.at >= said_at]

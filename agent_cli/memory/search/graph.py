@@ -47,9 +47,8 @@ class Mention:
 def facts(
     db: Database, named: Sequence[Mention], candidates: Sequence[int] = ()
 ) -> dict[int, tuple[float, frozenset[str]]]:
-    """The facts of what is named, with most of the names first, then the newest, then what is related: with the weight
-    of each, and the words of the question that it answers to. `candidates`: further facts that count where about the
-    same."""
+    """The facts of what is named, those with most of the names first: the weight of each, and the words of the question
+    that it answers to. `candidates`: further facts that count where they are about the same."""
     naming: dict[int, list[Mention]] = {}
     for each in named:
         for fact in _facts_of(db, each.entity, candidates):
@@ -189,8 +188,7 @@ def rebuild(db: Database) -> None:
 
 
 def outline(db: Database, owner: str, name: str | None, depth: int) -> list[tuple[int, str]]:
-    """(depth, line) of an entity's relations; without a name the best connected entities, each with its count, but
-    those with a number in their names, which are values ("0 negative", "number 88")."""
+    """(depth, line) of an entity's relations; without a name, the best connected entities but for bare values."""
     if name is None:
         rows = db.rows(
             f"""with r as (select subject_id as id, count(*) as n from relation group by subject_id

@@ -335,9 +335,8 @@ def catch_up(db: Database) -> bool:
 
 
 def erase(db: Database, kind: str, rows: Sequence[int], *, lazily: bool = False) -> None:
-    """Remove rows from every index, in the caller's transaction. `lazily`: they are not found any more at once, but
-    their words stay in the file until `condense`: rewriting each page of very many rows would take a hundred times as
-    long."""
+    """Remove rows from every index, in the caller's transaction. `lazily`: their words stay in the file until
+    `condense`, because rewriting each page with a word of very many rows would take a hundred times as long."""
     if lazily:
         word_tables.configure(db, {"secure-delete": 0})
     _remove(db, [id for _, id in db.rows(_OF_ROWS, (rows, kind))])
@@ -456,9 +455,8 @@ def _remove(db: Database, ids: Sequence[int]) -> None:
 
 
 def check(db: Database) -> list[str]:
-    """Check every index for damage that raises no error and only loses hits; returns the names of all damaged ones.
-    Passages are counted, and 32 of them searched by their own words and vectors: SQLite's checks read all, or miss
-    it."""
+    """Check every index for damage that only loses hits, which SQLite's own checks miss; returns the names of all
+    damaged ones. Passages are counted, and 32 are searched by their own words and vectors."""
     damaged = list[str]()
     for name in (*word_tables.DEFINITIONS, "vectors"):
         with db.snapshot():  # other programs write meanwhile
@@ -479,8 +477,7 @@ def check(db: Database) -> list[str]:
 
 
 def _finds_words(db: Database, index: str, sample: Mapping[int, str]) -> bool:
-    """Whether each passage is there, and found by its first words or by a few runs of three ASCII letters or digits;
-    the index sees none in some."""
+    """Whether each passage is found by its first words, or by a few runs of three ASCII letters or digits."""
     name, until = word_tables.table(db, index), word_tables.trigrams_until(db)
     for id, text in sample.items():
         first = " ".join(text.replace('"', " ").replace("\0", " ").split()[:_WORDS])

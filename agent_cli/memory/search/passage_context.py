@@ -368,9 +368,8 @@ def is_between_people(db: Database) -> bool:
 
 
 def _contexts(said: Mapping[int, Row], one: Row, around: Around) -> tuple[str, str, str]:
-    """The texts of the passages around one, each empty when it does not tell what this one is about. Between people all
-    do; with the assistant only what stands before a reply, and a question before its answer. `said`: rows of
-    _PASSAGES."""
+    """The texts of the passages around one, each empty when it does not tell what this one is about: with the assistant
+    only what stands before a reply does, and a question before its answer. `said`: a row of _PASSAGES."""
     before_that, before, after = map(said.get, around)
     with_assistant = one[3]
     tells = before and (not (with_assistant and before[3]) or one[2] == "assistant" or before[1].rstrip().endswith("?"))
@@ -382,8 +381,7 @@ def _contexts(said: Mapping[int, Row], one: Row, around: Around) -> tuple[str, s
 
 
 def neighbours(db: Database, ids: Sequence[int], without_neighbours: Collection[int] = ()) -> dict[int, Around]:
-    """For each candidate and its neighbours (but those `without_neighbours`) the two passages before it and the one
-    after."""
+    """For each candidate and its neighbours (not of `without_neighbours`) the two passages before and the one after."""
     found = dict.fromkeys(ids, ALONE)
     for id, before, after in json.loads(db.value(_NEIGHBOURS, (ids,))):
         first, second, third = (*before, 0, 0, 0)[:3]  # the nearest first

@@ -413,8 +413,8 @@ def _scaled(each: Scored, share: float, leg: str) -> Scored:
 
 
 def choose(scored: Sequence[Scored], limit: int, least: float) -> list[Scored]:
-    """The best results, each thing once, from this share of the relevance of the best on. Left out are further chunks
-    of a text, similar texts, and all empty ones but one. A fact takes the place of the message that says the same."""
+    """The best results, each thing once. `least`: their relevance, as a share of that of the best. Left out are similar
+    texts and all empty ones but one. A fact takes the place of the message that says the same."""
     enough = least * max((each.relevance for each in scored), default=0.0)
     chosen: list[tuple[Scored, frozenset[tuple[str, ...]]]] = []
     sources: set[tuple[str, int]] = set()

@@ -188,8 +188,7 @@ def all_with_words(db: Database, query: str, allowed: Filter) -> set[tuple[str, 
 def preferences(
     db: Database, query: str, allowed: Filter, now: datetime, limit: int, embedder: QueryEmbedder
 ) -> tuple[Hit, ...]:
-    """What bears on a request for advice, nearest in meaning first: facts, and what the person said of their limits and
-    likings, however the words differ."""
+    """What bears on a request for advice, nearest in meaning first: facts, limits and likings that the person told."""
     query = text.without_surrogates(query[:_MAX_QUERY])
     vector_set, vector = vectors.current(db), embedder.embed_query(query)
     if vector_set is None or vector is None or "vectors" in meta.damaged_indexes(db):
@@ -350,11 +349,8 @@ def _day(timestamp: float) -> str:
 
 
 def run(request: Request) -> list[Scored]:
-    """The scored candidates among files, or among all else, best first.
-
-    When the best that words, names, trigrams and vectors propose tell nothing, others take their places. Damaged
-    indexes are left out, and added to `request.damaged`.
-    """
+    """The scored candidates among files, or among all else, best first. Where what words, names, trigrams and vectors
+    propose tells nothing, others take its place. Damaged indexes are left out, and added to `request.damaged`."""
     db, allowed = request.db, request.allowed
     find_nearest = _start_nearest(request)
     search = _propose(request)

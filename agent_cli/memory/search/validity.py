@@ -301,8 +301,7 @@ def _states(db: Database, sources: Set[_Source], owner: str, now: datetime) -> d
 def _with_state(
     reply: CandidateRow, sources: Sequence[tuple[str | None, bool]], replaced: Sequence[Row]
 ) -> CandidateRow:
-    """The reply as what it rests on holds. `replaced`: what facts among the rows have replaced, which it may state
-    though no source of it is recorded."""
+    """The reply as what it rests on holds. `replaced`: what facts among the rows have replaced, which it may state."""
     if ended := [until for until, _ in sources if until]:
         partly = len(ended) < len(sources)
         reply = reply._replace(ended=timestamp(max(ended)), partly=partly, outdated=not partly)

@@ -89,8 +89,7 @@ def parse_time(value: Any) -> datetime | None:
 def _row(
     id: Any, title: Any, started: Any, messages: Sequence[tuple[Any, dict[str, Any] | None]]
 ) -> dict[str, Any] | None:
-    """A conversation as `transfer.export_session` gives it; None when it is empty. A message without a time has that
-    of the one before it."""
+    """A conversation as `export_session` gives it; None when empty. A message without a time has that of the last."""
     begin = at = parse_time(started)
     timed = []
     for said_at, message in messages:

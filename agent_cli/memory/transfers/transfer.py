@@ -289,8 +289,7 @@ _PAGE = 500
 
 
 def export_rows(db: Database, owner: str, names: Collection[str] = ()) -> Iterator[dict[str, Any]]:
-    """An owner's rows of the named kinds, or of all, the oldest of each first: `kind`, `id` (the handle) and whatever
-    columns hold something."""
+    """An owner's rows of the named kinds, or of all, the oldest of each first, with the columns that hold something."""
     for kind in kinds.KINDS:
         if not kind.exportable or (names and kind.name not in names):
             continue
