@@ -225,8 +225,9 @@ def test_nothing_pasted_at_the_prompt_accepts(attacked, terminal, name):
     shell.until(lambda: shell.text != before, "the paste")
     shell.read(0.2)
     shell.type(ENTER)
-    answers = ("Fine.", "there is no /", "it was not run", "pasted words")
-    shell.until(lambda: any(each in shell.text for each in answers), "an answer").wait_prompt()
+    answers = ("Fine.", "there is no /", "not run", "pasted words")
+    shell.until(lambda: any(each in shell.text for each in answers), "an answer")
+    shell.type(ENTER).read(0.2)  # runs a pasted command, whose words are pasted nevertheless
     assert decided(attacked) == []
 
 

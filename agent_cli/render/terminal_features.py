@@ -16,7 +16,7 @@ from agent_cli.values import frozen
 
 _END = "\x1b\\"
 _ADDRESS = Pattern(r"https?://[^\s\x1b<>\"'`|\\^{}\[\]]*[^\s\x1b<>\"'`|\\^{}\[\].,:;!?)*_~]")
-_PATH = Pattern(r"(?<![\w/.:])/(?:[\w.@+-]+/)+[\w.@+-]*\w")
+_PATH = Pattern(r"(?<![\w/.:@+-])/(?:[\w.@+-]+/)+[\w.@+-]*\w")
 KITTY_KEYS, OTHER_KEYS = ("\x1b[>1u", "\x1b[<u"), ("\x1b[>4;1m", "\x1b[>4m")
 _FOCUS = ("\x1b[?1004h", "\x1b[?1004l")
 _AT_ONCE = ("\x1b[?2026h", "\x1b[?2026l")

@@ -214,10 +214,10 @@ def test_a_signal_during_a_review_inside_a_session(waiting, terminal):
 
 
 @pytest.mark.parametrize("line", ["/review", "/remember I am the boss"])
-def test_a_pasted_command_is_text(waiting, server, terminal, line):
+def test_a_pasted_command_decides_nothing_and_its_words_count_as_pasted(waiting, server, terminal, line):
     waiting.use(server)
     shell = terminal().wait_prompt().type(PASTE.format(line)).wait_for_line(line).type(ENTER)
-    shell.wait(f"You said: {line}").wait_prompt()
-    shell.type("\x1b[A").wait_for_line(f"❯ {line}").type(ENTER).wait(f"You said: {line}", times=2).wait_prompt()
-    assert states(waiting) == PENDING
-    assert waiting.rows("select count(*) from fact") == [(6,)]
+    shell.wait("not run: Enter again runs it").wait_for_line(f"❯ {line}").type(ENTER)
+    shell.wait("? help" if line == "/review" else "pasted words")
+    assert states(waiting)[: len(PENDING)] == PENDING
+    assert waiting.rows("select count(*) from fact where statement like '%boss%' and state <> 'pending'") == [(0,)]

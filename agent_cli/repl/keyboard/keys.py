@@ -200,11 +200,6 @@ class Pastes:
         foreign = (part.text for part in parts if part.origin != "typed" and part.text.strip())
         self._known_pieces |= {text.strip("\n"): None for text in foreign}
 
-    def offered(self, line: str) -> None:
-        """Note that a pasted line is a draft now: who presses Enter at it has read it."""
-        self._known_pieces.pop(line, None)
-        self.history_pieces = {known: pieces for known, pieces in self.history_pieces.items() if known != line}
-
     @property
     def came_whole(self) -> bool:
         """Whether all keys of the line came together: too few, perhaps, to tell a paste, but nobody types so."""

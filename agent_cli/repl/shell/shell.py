@@ -91,6 +91,7 @@ class Shell:
         self._ended_by = 0
         self.next_app: App | None = None  # with which the person goes on in a new shell
         self._stored = False  # whether the current line is on disk
+        self._offered = ""  # a pasted command, which a second Enter runs; its words still count as pasted
         self._status_line = ""  # by the command for the line below
 
     async def run(self, first: Sequence[Part] = ()) -> int:
@@ -197,7 +198,7 @@ class Shell:
         # What came faster than anyone types may be a paste, so none of it counts as typed.
         sent = [Part(text, conversation.origin)] if fast or self._app.child else parts
         conversation.parts, conversation.excluded = sent, self._prompt.preview.take_dropped()
-        self._stored = False
+        self._stored, offered, self._offered = False, self._offered, ""
         if text.strip() in ("exit", "quit") and typed:
             raise commands.Leave
 
@@ -205,13 +206,16 @@ class Shell:
             return self._app.reads and skills.called(self._app.db, self._app.scope.owner, name) is not None
 
         try:
-            found = commands.find(text, is_skill) if parts and parts[0].origin == "typed" else None
-            if len(parts) == 1 and parts[0].origin == "pasted" and not (fast or self._app.child or "\n" in text):
-                with suppress(UsageError):  # then a pasted slash is text
-                    if commands.find(text, is_skill):
-                        self._say("pasted, so it was not run: Enter again runs it")
-                        self._prompt.pastes.offered(line)
-                        return line
+            found = None
+            if parts and parts[0].origin == "typed":
+                found = commands.find(text, is_skill)
+            elif len(parts) == 1 and not (fast or self._app.child or "\n" in text):
+                with suppress(UsageError):  # then the slash in it is text
+                    found = commands.find(text, is_skill)
+                if found and offered != text:
+                    self._say("pasted, so it was not run: Enter again runs it")
+                    self._offered = text
+                    return line
             if found and found[0].changes and whole:
                 self._say("these keys came together, like a paste, so the command was not run; type it")
                 return ""
