@@ -16,7 +16,6 @@ from agent_cli.memory.language import keywords
 from agent_cli.memory.lifecycle import closing, retention
 from agent_cli.memory.search import index
 from agent_cli.memory.summaries import period_summaries, summaries
-from agent_cli.memory.summaries.summaries import NewSummary, Source
 from agent_cli.memory.transfers import transfer
 from agent_cli.store import jobs
 from agent_cli.tools.tool import ToolContext
@@ -25,7 +24,7 @@ from tests.memory.summaries.test_period_summaries import Clock, Echo, job_contex
 from tests.tables import for_each
 from tests.tools.test_memory_tools import called
 
-ONE, TWO = (Source("message", 1),), (Source("message", 2),)
+ONE, TWO = (summaries.Source("message", 1),), (summaries.Source("message", 2),)
 
 
 class Says:
@@ -135,7 +134,7 @@ def test_sentences_that_run_together_come_from_what_both_come_from():
 def test_a_list_without_full_stops_does_not_keep_what_is_forgotten_beside_what_retention_took(db, clock):
     session = talk(db, clock, "Mia bit Rex.")
     with db.write():
-        summaries.save_session(db, session, NewSummary("- Mia bit Rex", "", "model", "m", (ONE,)), clock)
+        summaries.save_session(db, session, summaries.NewSummary("- Mia bit Rex", "", "model", "m", (ONE,)), clock)
     take(db, session)
     sessions.reopen(db, session, "person", clock())
     say(db, clock, session, "My word is Xk7Qv2.")

@@ -5,7 +5,6 @@ import pytest
 
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, fact_extraction, facts
-from agent_cli.memory.facts.fact_extraction import UnreadableAnswer
 from agent_cli.memory.language.triples import Triple
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.review import review
@@ -185,7 +184,7 @@ def test_what_was_wrong_is_told_to_the_model_once():
     assert asked[0] == "What?"
     assert "there is no JSON in it. It began: Nothing!" in asked[1]
     ask, asked = scripted("Nothing!", "Still nothing.", answer(operation()))
-    with pytest.raises(UnreadableAnswer, match="could not be read, twice: there is no JSON in it"):
+    with pytest.raises(fact_extraction.UnreadableAnswer, match="could not be read, twice: there is no JSON in it"):
         fact_extraction.extract("What?", ask)
     assert len(asked) == 2
 

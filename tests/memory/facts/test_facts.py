@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from agent_cli.errors import UsageError
 from agent_cli.memory.facts import adoption, facts
-from agent_cli.memory.facts.facts import SIMILARITY, SUPERSEDED
 from agent_cli.memory.language import terms
 from agent_cli.memory.proposals import ACCEPTED, PENDING, REJECTED, MemoryContext
 from agent_cli.memory.scope import PERSON, Scope
@@ -36,7 +35,7 @@ def test_what_was_true_for_a_while_lapses_and_ends_nothing(db):
     add(db, lives("Graz", "2026-03-01"), time=later(200))
     wien = claim("I lived in Wien", "person", "lives_in", "Wien", since="2020-01-01", valid_to=day("2022-01-01"))
     added = add(db, wien, time=later(200))
-    assert (added.fact.state, added.fact.valid_to, added.replaced) == (SUPERSEDED, "2022-01-01T12:00:00.000Z", ())
+    assert (added.fact.state, added.fact.valid_to, added.replaced) == (facts.SUPERSEDED, "2022-01-01T12:00:00.000Z", ())
     assert as_of(db, "2021-01-01") == ["I lived in Wien"]
     assert as_of(db, "2024-01-01") == []
     assert as_of(db, "2026-04-01") == ["I live in Graz"]
@@ -128,7 +127,7 @@ def test_undo_brings_back_exactly_what_was(db):
 def test_undo_of_a_new_fact_rejects_it_and_gives_back_what_it_replaced(db):
     add(db, lives("Graz", "2026-03-01"), time=later(200))
     add(db, lives("Linz", "2026-06-01"), time=later(200))
-    assert stand(db) == [("I live in Graz", SUPERSEDED), ("I live in Linz", ACCEPTED)]
+    assert stand(db) == [("I live in Graz", facts.SUPERSEDED), ("I live in Linz", ACCEPTED)]
     assert [each.handle for each in facts.undo(memory_of(db))] == ["f1", "f2"]
     assert stand(db) == [("I live in Graz", ACCEPTED), ("I live in Linz", REJECTED)]
     assert as_of(db, "2026-07-01") == ["I live in Graz"]
@@ -188,7 +187,7 @@ def _never_missed(db, one, other, besides):
         if one.strip():
             fact = facts.insert(memory_of(db, batch="x"), claim(one), ACCEPTED, "added", actor="person")
             blanks = [terms.shingles(terms.mask_numbers(text)) for text in (one, other)]
-            assert (fact in facts.similar(db, PERSON, other)) == terms.nearly_equal(*blanks, SIMILARITY)
+            assert (fact in facts.similar(db, PERSON, other)) == terms.nearly_equal(*blanks, facts.SIMILARITY)
 
 
 def test_a_fact_said_again_is_found_among_many(db):

@@ -13,7 +13,6 @@ from agent_cli.memory.forgetting import erasure_receipt
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.search import index
 from agent_cli.memory.summaries import period_summaries, summaries
-from agent_cli.memory.summaries.summaries import Source
 from agent_cli.messages import ToolCall, ToolResult
 from agent_cli.store import jobs
 from tests.agent.jobs.test_worker import job_context
@@ -27,11 +26,11 @@ LATER = NOON + timedelta(days=400)
 
 
 def message(handle):
-    return Source("message", int(handle[1:]))
+    return summaries.Source("message", int(handle[1:]))
 
 
 def summary(id):
-    return Source("summary", id)
+    return summaries.Source("summary", id)
 
 
 def erase(db, *told, time=noon):
@@ -132,7 +131,7 @@ def test_a_summary_made_from_a_forgotten_fact_is_made_again_and_that_of_its_sess
     say(db, session, "We moved.")
     summarise(db, session, "They moved.")
     fact = adoption.add(memory_of(db), adoption.claim("The cat is called Mia", "typed")).fact
-    day = keep_period(db, "day", "They have Mia.", "", Source("fact", fact.id))
+    day = keep_period(db, "day", "They have Mia.", "", summaries.Source("fact", fact.id))
     keep_period(db, "week", "A week with Mia.", "", summary(day))
     erase(db, fact.handle, time=lambda: LATER)
     assert (told(db), queued(db)) == ({}, ["2026-01-02", "2026-W01"])
@@ -161,7 +160,7 @@ def test_where_retention_took_a_step_the_calendar_leads_on(db, session):
 
 
 def test_a_topic_takes_the_sentences_that_say_it(db):
-    id = keep_period(db, "year", "Anna came to stay. They sold a boat.", "Anna: 7 May", Source("summary", 99))
+    id = keep_period(db, "year", "Anna came to stay. They sold a boat.", "Anna: 7 May", summaries.Source("summary", 99))
     erasure_receipt.erase(db, about(db, "anna"), noon)
     assert told(db) == {"2026": "They sold a boat."}
     assert summaries.get(db, id, "person").details == ""

@@ -15,8 +15,6 @@ from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.summaries import period_summaries, summaries
-from agent_cli.memory.summaries.period_summaries import Item
-from agent_cli.memory.summaries.summaries import Source
 from agent_cli.messages import Message, Part
 from agent_cli.store import jobs
 from tests.agent.jobs.test_worker import NO_EMBEDDER
@@ -315,7 +313,7 @@ def test_a_summary_whose_sources_changed_while_it_was_made_is_made_again(db, clo
 
 def test_of_a_day_with_one_long_conversation_the_short_ones_are_told_whole():
     def item(n, words):
-        return Item(Source("session", n), f"{n}", words, "", "", "", spoken=True)
+        return period_summaries.Item(summaries.Source("session", n), f"{n}", words, "", "", "", spoken=True)
 
     long = "\n".join(f"person: Sentence {n} of a long talk about nothing." for n in range(500))
     short = [item(n, f"person: The code of door {n} is blue.") for n in range(1, 6)]
