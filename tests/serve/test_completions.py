@@ -24,14 +24,8 @@ def logged(house):
 
 def test_answer_has_the_form_of_openai_and_real_numbers(house, bot, server):
     told = ask(bot, message("hi")).json()
-    assert told["choices"] == [
-        {
-            "index": 0,
-            "message": {"role": "assistant", "content": "heard: hi", "refusal": None},
-            "logprobs": None,
-            "finish_reason": "stop",
-        }
-    ]
+    answer = {"role": "assistant", "content": "heard: hi", "refusal": None}
+    assert told["choices"] == [{"index": 0, "message": answer, "logprobs": None, "finish_reason": "stop"}]
     tokens = house.db.row("select tokens_in, tokens_out from message where role = 'assistant'")
     assert told["usage"] == {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)}
     assert tokens[0] > 0 < tokens[1]
@@ -45,12 +39,9 @@ def test_resent_history_goes_on_in_its_session_and_is_logged_once(house, bot, se
         talk += [answer.json()["choices"][0]["message"], message(words)]
     last = ask(bot, *talk)
     assert last.json()["agent"]["session"] == "s1"
-    assert [text for _, role, text in logged(house) if role == "user"] == [
-        "I am building a boat.",
-        "It is called Windrose.",
-        "What is it called?",
-    ]
-    assert said(last_chat(server)) == ["I am building a boat.", "It is called Windrose.", "What is it called?"]
+    talked = ["I am building a boat.", "It is called Windrose.", "What is it called?"]
+    assert [text for _, role, text in logged(house) if role == "user"] == talked
+    assert said(last_chat(server)) == talked
 
 
 def test_stream_is_found_again_too(house, bot):
@@ -69,29 +60,15 @@ def test_another_answer_to_the_same_question_begins_a_session_that_knows_what_ca
     ask(bot, *first)
     other = ask(bot, *first[:2], message("three"))
     assert other.json()["agent"]["session"] == "s2"
-    assert [(session, text) for session, _, text in logged(house)] == [
-        (1, "one"),
-        (1, "heard: one"),
-        (1, "two"),
-        (1, "heard: two"),
-        (2, "one"),
-        (2, "heard: one"),
-        (2, "three"),
-        (2, "heard: three"),
-    ]
+    assert [f"{session} {text}" for session, _, text in logged(house)] == listed("""1 one | 1 heard: one | 1 two
+        1 heard: two | 2 one | 2 heard: one | 2 three | 2 heard: three""")
     assert said(last_chat(server)) == ["one", "three"]
 
 
 def test_conversation_from_elsewhere_is_taken_in_and_goes_on(house, bot, server):
     ask(bot, message("old question"), message("old answer", "assistant"), message("new"))
-    more = ask(
-        bot,
-        message("old question"),
-        message("old  answer\n", "assistant"),
-        message("new"),
-        message("heard: new", "assistant"),
-        message("newer"),
-    )
+    again = [message("old question"), message("old  answer\n", "assistant"), message("new")]
+    more = ask(bot, *again, message("heard: new", "assistant"), message("newer"))
     assert more.json()["agent"]["session"] == "s1"
     assert [text for _, _, text in logged(house)] == listed("""old question | old answer | new | heard: new | newer
         heard: newer""")

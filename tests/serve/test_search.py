@@ -22,7 +22,7 @@ from agent_cli.tools import registry
 from agent_cli.tools import tool as tools
 from tests.ollama_server import script
 from tests.serving import heard, opened, served
-from tests.tables import columns
+from tests.tables import columns, listed
 
 
 def test_search_finds_what_was_said_with_its_session_and_no_score(bot, server):
@@ -34,11 +34,8 @@ def test_search_finds_what_was_said_with_its_session_and_no_score(bot, server):
     found = [(hit["kind"], hit["id"], hit["session"], hit["text"], hit["label"]) for hit in told["hits"]]
     assert ("message", "m1", "s1", "My boat is called Windrose.", "") in found
     assert set(told["hits"][0]) == {"kind", "id", "session", "at", "text", "label"}
-    assert bot.get("/search", params={"q": "xylophone zebra"}).json() == {
-        "query": "xylophone zebra",
-        "verdict": "nothing",
-        "hits": [],
-    }
+    nothing = {"query": "xylophone zebra", "verdict": "nothing", "hits": []}
+    assert bot.get("/search", params={"q": "xylophone zebra"}).json() == nothing
 
 
 def samples(text):
@@ -112,16 +109,8 @@ def test_events_are_those_of_the_caller_and_go_on_where_they_were_left(house, bo
     bot.chat("Remember that my boat is called Windrose.", "s1")
     notes.add(house.db, Scope(PERSON, ""), "secret", house.app.time)
     seen = read(house, "bot", 0, 8)
-    assert [(each["kind"], each["subject"]) for _, each in seen] == [
-        ("session started", "s1"),
-        ("message", "m1"),
-        ("reply with calls", "m2"),
-        ("call allowed", "read_jottings"),
-        ("reply", "m4"),
-        ("message", "m5"),
-        ("fact proposed", "f1"),
-        ("reply", "m6"),
-    ]
+    assert [f"{each['kind']} {each['subject']}" for _, each in seen] == listed("""session started s1 | message m1
+        reply with calls m2 | call allowed read_jottings | reply m4 | message m5 | fact proposed f1 | reply m6""")
     first = seen[3]
     assert read(house, "bot", int(first[0][1:]), 4) == seen[4:]
     assert set(first[1]) == {"id", "kind", "actor", "session", "subject", "hash", "at"}

@@ -30,13 +30,8 @@ def test_a_proposal_waits_with_its_quote_and_a_receipt(context):
         "proposed as f1; it is not saved until the person says yes", receipt="f1 waits for your yes: “I live in Graz”"
     )
     [fact] = facts.pending(context.db, "person")
-    assert (fact.origin, fact.trust, fact.inferred, fact.message_id, fact.quote) == (
-        "model",
-        "typed",
-        0,
-        1,
-        "I live\nin Graz",
-    )
+    assert (fact.origin, fact.trust, fact.inferred) == ("model", "typed", 0)
+    assert (fact.message_id, fact.quote) == (1, "I live\nin Graz")
 
 
 @pytest.mark.parametrize("quote", ["", "I live in Wien", "x", "Graz is big"])
@@ -196,17 +191,10 @@ def from_summary(context, tmp_path):
     return "summary", month, "tool", f"fetch_feed weather, m{read}"
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        from_file,
-        from_note_of_another_program,
-        from_piped_message,
-        from_message_over_http,
-        from_reply_after_a_feed,
-        from_summary,
-    ],
-)
+SOURCES = [from_file, from_note_of_another_program, from_piped_message, from_message_over_http]
+
+
+@pytest.mark.parametrize("source", [*SOURCES, from_reply_after_a_feed, from_summary])
 def test_what_memory_kept_of_foreign_words_taints_the_turn_it_is_recalled_in(context, tmp_path, source):
     kind, row, origin, shown = source(context, tmp_path)
     asked = recalled(context, kind, row)

@@ -18,11 +18,9 @@ def test_each_caller_is_an_owner_of_its_own_and_only_a_grant_reaches_the_persons
     one, token = callers.add(db, "one", noon)
     two, other = callers.add(db, "two", noon, writes=False)
     mine, _ = callers.add(db, "mine", noon, mine=True)
-    assert [(each.owner, each.may, each.writes, each.mine) for each in (one, two, mine)] == [
-        ("caller:one", "read write", True, False),
-        ("caller:two", "read", False, False),
-        ("person", "read write", True, True),
-    ]
+    assert (one.owner, one.may, one.writes, one.mine) == ("caller:one", "read write", True, False)
+    assert (two.owner, two.may, two.writes, two.mine) == ("caller:two", "read", False, False)
+    assert (mine.owner, mine.may, mine.writes, mine.mine) == ("person", "read write", True, True)
     assert (callers.by_token(db, token), callers.by_token(db, other), callers.by_token(db, "x")) == (one, two, None)
     assert token not in json.dumps(db.rows("select * from caller"))
 
@@ -44,11 +42,8 @@ def test_revoked_token_opens_nothing_and_a_new_one_reaches_the_same_memory(db):
     caller, new = callers.add(db, "bot", noon)
     assert (callers.by_token(db, old), callers.by_token(db, new)) == (None, caller)
     assert caller.owner == "caller:bot"
-    assert [(row["kind"], row["subject"]) for row in events.listing(db, 100)] == [
-        ("caller added", "caller 1"),
-        ("caller revoked", "caller 1"),
-        ("caller added", "caller 1"),
-    ]
+    assert [row["kind"] for row in events.listing(db, 100)] == ["caller added", "caller revoked", "caller added"]
+    assert {row["subject"] for row in events.listing(db, 100)} == {"caller 1"}
 
 
 def test_that_a_caller_came_is_written_down_once_an_hour(db):

@@ -166,14 +166,9 @@ def test_a_proposal_is_reviewed_with_its_dates_and_other_words_change_them(db):
 
 
 def test_ten_dates_of_a_life_are_right(db):
-    for words in (
-        "I moved to Wels on 3 March 2026",
-        "I lived in Wien until May 2024",
-        "I moved to Linz in June 2025",
-        "I live in Graz since 1 July 2024",
-        "I'm moving to Rome in February 2027",
-        "I live in Rome until July 2027",
-    ):
+    for words in listed("""I moved to Wels on 3 March 2026 | I lived in Wien until May 2024
+            I moved to Linz in June 2025 | I live in Graz since 1 July 2024
+            I'm moving to Rome in February 2027 | I live in Rome until July 2027"""):
         tell(db, words)
     days = ("2024-05-01", "2024-06-15", "2024-07-02", "2025-05-31", "2025-06-02", "2026-03-02", "2026-03-03",
             "2027-01-31", "2027-02-01", "2027-08-01")  # fmt: skip

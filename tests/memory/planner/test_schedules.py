@@ -47,16 +47,11 @@ def died(db):
     db.execute("update schedule set holder = ? where holder is not null", (f"{socket.gethostname()}/999999999/1",))
 
 
-@for_each(
-    ("told", "fields"),
-    [
-        ("0 7 * * *", "0 7 * * *"),
-        ("  0  7 * *   MON-FRI ", "0 7 * * MON-FRI"),
-        ("@daily", "0 0 * * *"),
-        ("@Hourly", "0 * * * *"),
-        ("*/5 * L * *", "*/5 * L * *"),
-    ],
-)
+TIMES = [("0 7 * * *", "0 7 * * *"), ("  0  7 * *   MON-FRI ", "0 7 * * MON-FRI"), ("@daily", "0 0 * * *")]
+TIMES += [("@Hourly", "0 * * * *"), ("*/5 * L * *", "*/5 * L * *")]
+
+
+@for_each(("told", "fields"), TIMES)
 def test_a_time_is_five_fields_or_a_name(told, fields):
     assert schedules.normalize(told) == fields
 

@@ -46,15 +46,8 @@ def come_up(db, time, again=HOUR, owner="person"):
 
 def test_what_was_understood_is_told_in_full(db):
     time = Clock()
-    told = [
-        tasks.receipt(keep(db, *each, time), time())
-        for each in (
-            ("call the dentist", "friday 3pm"),
-            ("water the plants", "every monday 9:00"),
-            ("read Proust", "sometime"),
-        )
-    ]
-    assert told == [
+    kept = [("call the dentist", "friday 3pm"), ("water the plants", "every monday 9:00"), ("read Proust", "sometime")]
+    assert [tasks.receipt(keep(db, *each, time), time()) for each in kept] == [
         "t1 “call the dentist”, Friday 27 Mar 2026, 15:00",
         "t2 “water the plants”, every monday 9:00, next Monday 30 Mar 2026, 09:00",
         "t3 “read Proust”, any time",
