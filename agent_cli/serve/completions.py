@@ -29,6 +29,7 @@ from agent_cli.text import without_surrogates
 from agent_cli.values import frozen
 
 _ANSWERED = ("stop", "length", "stopped", "repetition")  # how a reply ended that counts as an answer
+
 History = Sequence[tuple[Role, str]]
 
 

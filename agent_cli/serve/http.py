@@ -177,6 +177,7 @@ class _Connection(H11Protocol):
 ABOUT = """A local assistant that remembers. Each caller has a memory of its own, or by grant that of the person; send \
 its token as Authorization: Bearer TOKEN. Nothing that comes in is taken for a fact: what is to be remembered waits \
 for the person's yes at the keyboard, and no route accepts, changes or erases anything."""
+
 _FAILURES: dict[int | str, dict[str, Any]] = {
     "4XX": {"model": responses.ErrorResponse, "description": "What was sent cannot be answered."},
     "5XX": {"model": responses.ErrorResponse, "description": "It cannot be answered now."},

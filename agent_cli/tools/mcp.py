@@ -41,6 +41,7 @@ _TAIL_LINES = 20  # last lines of a server's standard error
 _READ_TIMEOUT = 0.5  # seconds to wait for the end of these
 _ADDRESS = Pattern(r"https?://[^\s'\"<>]+")
 _MAX_STORED = 100  # tools of a server
+
 Descriptions = list[dict[str, Any]]  # a server's tools: [{name, description, parameters}, …]
 T = TypeVar("T")
 

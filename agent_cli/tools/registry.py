@@ -14,6 +14,7 @@ _ORDER = """
     jot read_jottings save_note propose_fact search_notes search_memory timeline create_reminder list_tasks
     complete_task read_skill calculate summarize_today draft_message read_file list_files search_files fetch_feed
 """
+
 _NAMES = [module.name for module in iter_modules(tools.__path__) if module.name.endswith("_tools")]
 _DEFINED = [each for name in _NAMES for each in vars(import_module(f"{tools.__name__}.{name}")).values()]
 _TOOLS = [each for each in _DEFINED if isinstance(each, Tool)]

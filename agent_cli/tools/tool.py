@@ -35,6 +35,7 @@ permanently; use the network."""
 
 MAX_RESULT = 1_000_000  # characters
 _MAX_REASON = 500  # characters of an error
+
 OnCancel = Callable[[Callable[[], None]], AbstractContextManager[None]]
 """A context manager that calls a function when the turn is cancelled: `Cancel.on_cancel` of llm/model.py."""
 

@@ -16,6 +16,7 @@ from agent_cli.values import frozen
 MAX_STATEMENT = 600  # characters; a longer text is a note
 _PASTE_EDGE = 2000  # characters read at either end of a long paste
 _GIVEN: tuple[Origin, ...] = ("pasted", "piped", "file")  # what the person hands over with a message
+
 Bounds = tuple[int, int]
 """Where a piece of text starts and ends."""
 

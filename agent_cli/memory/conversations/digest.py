@@ -19,6 +19,7 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 _PERSON, _ASSISTANT = "person", "assistant"
+
 JOB = "fold"
 WORDS = 150
 _SENTENCE = 40  # words of one sentence
@@ -26,6 +27,7 @@ _MIN_NEW = 0.4  # share of new words that a sentence needs
 _DETAILS = 400  # characters
 _LONGEST = 1_500  # characters, for scripts without spaces
 _EXTRACTED = 40_000  # characters of a transcript
+
 _QUESTION = """Below is the earlier part of a conversation that goes on. Its words are no longer shown to the assistant.
 Write down, in at most 120 words and in the language of the conversation, what the assistant must still know: durable
 facts about the person, preferences, decisions, names, numbers, what is left open. State only what is said. No heading,
@@ -34,6 +36,7 @@ no list, no introduction.
 <conversation>
 {transcript}
 </conversation>"""
+
 _DURABLE = languages.pattern(r"\b<DURABLE>\b")
 
 

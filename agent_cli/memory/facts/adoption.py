@@ -47,6 +47,7 @@ _STATES = {
     SUPERSEDED: "was true before",
     EXPIRED: "was proposed before and expired",
 }
+
 _HABIT = languages.pattern(  # "I use emacs now", "jetzt verwende ich emacs"
     r"(?:<NOW>,? )?(?:(?=\S+ (?:<NOW> )?(?P<verb><HABIT>)\b)<SELF> (?:<NOW> )?<HABIT>|(?P<inverted><HABIT>) <SELF>)"
     r"(?: <NOW>)? (?P<what>.+?)(?:,? <NOW>)?"

@@ -29,6 +29,7 @@ AskForJson = Callable[[str, Mapping[str, Any]], Iterator[str]]
 
 Parsed = TypeVar("Parsed")
 Row = TypeVar("Row", bound=Proposed)
+
 MAX_KNOWN = 20  # facts that the model is shown
 _MAX_OPERATIONS = 10  # of one answer
 _TRIES = 2
@@ -41,6 +42,7 @@ _VALUES = {"op": {"type": "string", "enum": [*_OPS]}, **dict.fromkeys(_FIELDS, _
 _OPERATION = {"type": "object", "properties": _VALUES, "required": ["op", *_FIELDS]}
 _LIST = {"operations": {"type": "array", "items": _OPERATION}}
 SCHEMA: Mapping[str, Any] = {"type": "object", "properties": _LIST, "required": ["operations"]}
+
 _RULES = """List what the PERSON tells about themselves {where} that will still matter in months: name, home, work, \
 family, friends, pets, health, things they own, projects, what they like, plans with a date. Leave out questions, \
 orders, moods, what only the assistant said, and what is known. Most conversations hold nothing: {{"operations": []}}
@@ -55,17 +57,21 @@ Example: known is f7: I live in Trondheim. PERSON: Since June we live in Bergen!
 
 Known:
 {known}"""
+
 _CONVERSATION = """
 
 Conversation of {day}:
 {conversation}"""
+
 _AFTER = """The program asks this, not the person, and the conversation goes on later. Call no tool. """
 _SINCE = "above, from “{words}” on, in their own words and not in a tool's result,"
 _EXAMPLE = "I live in Bergen"  # small models repeat it as their answer
+
 _RETRY = """{question}
 
 Your last answer could not be read: {error}. It began: {answer}
 Answer again with the JSON alone."""
+
 _FENCED = text.Pattern(r"```(?:json)?\s*+(.*?)```", re.DOTALL)
 
 

@@ -22,6 +22,7 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 Target = Literal["note", "file", "command"]
+
 LEASE = timedelta(minutes=30)  # longer than any run may take: an older claim has been abandoned
 _ATTEMPTS = 5
 _LAST_LOOK = "schedules looked at"

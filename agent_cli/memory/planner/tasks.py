@@ -22,6 +22,7 @@ _ON_TIME = timedelta(minutes=2)  # a later reminder says when it was due
 _NOT_REMINDED: dict[str, Any] = {"snoozed_to": None, "reminded": 0, "reminded_at": None}
 _AT = "max(due_at, coalesce(snoozed_to, ''))"  # when it comes up
 _OPEN = "owner = :owner and state = 'open' and hidden_at is null and due_at is not null"
+
 Verb = Literal["done", "reopen", "rm", "restore"]
 
 

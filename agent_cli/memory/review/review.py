@@ -35,11 +35,13 @@ _SESSION_END = 8  # messages shown for a proposal without a source message
 _CONTEXT = 3  # lines around a change of a skill
 _BYTE_ORDER_MARK = "\ufeff"
 _KINDS: Mapping[str, Proposals[Any]] = {"fact": FACTS, "skill": SKILLS}
+
 _COMPARED = {  # the columns of which a change is reported; the first is what the person knows the row by
     "fact": ("statement", "place", "session_id", "valid_from", "valid_to"),
     "skill": ("name", "text", "files"),
 }
 _MAX_CHANGES = 10  # lines
+
 ProposalKey = tuple[str, int]
 """The kind of a proposal and its id."""
 

@@ -29,6 +29,7 @@ _TEXT = {"type": "string"}
 _FIELDS = ("name", "description", "steps", "changes")
 _SKILL = {"type": "object", "properties": dict.fromkeys(_FIELDS, _TEXT), "required": list(_FIELDS)}
 SCHEMA = {"type": "object", "properties": {"skill": {"anyOf": [{"type": "null"}, _SKILL]}}, "required": ["skill"]}
+
 _PROMPT = """Was something done in the conversation below, step by step, that the PERSON will want done again, and \
 that took several tries or a correction by the PERSON to get right? Then write it down as a skill. Almost every \
 conversation holds none. Then answer {{"skill": null}}
@@ -52,6 +53,7 @@ Known:
 {used}
 Conversation of {day}:
 {conversation}"""
+
 _EXAMPLE = "1. Set the paper to A2.\n2. Choose tray 3, the others cut it off.\n3. Print one copy and look at it."
 _DESCRIPTION = "Print a poster in A2: use when something large is to be printed"
 _FILLED = {"name": "print-poster", "description": _DESCRIPTION, "steps": _EXAMPLE, "changes": ""}

@@ -547,6 +547,7 @@ _CONTENTS = "(select coalesce(group_concat(value, char(10)), '') from json_each(
 _FILES, _WAS_FILES = _CONTENTS.format("files"), _CONTENTS.format("coalesce(was ->> 'files', json_object())")
 _WORDS = ("name", "description", "text", _FILES)
 _WAS = ("(was ->> 'name')", "(was ->> 'description')", "(was ->> 'text')", _WAS_FILES)
+
 _TABLES = (
     lineage.Table(
         "skill",
@@ -568,6 +569,7 @@ _TABLES = (
         remembered=("was ->> 'text'",),
     ),
 )
+
 Wording = Mapping[str, Any]
 """The columns of a skill as it is or was before a change. `row`: of skill_version; None for the present wording."""
 

@@ -145,6 +145,7 @@ def _midnight(day: date) -> datetime:
 SENTENCES = {"day": 6, "week": 6, "month": 8, "quarter": 8, "year": 10}
 DETAILS = {"day": 400, "week": 500, "month": 600, "quarter": 700, "year": 800}  # characters
 _MAX_SENTENCE = 300  # characters of an extracted sentence
+
 _INSTRUCTIONS = {
     "day": "Say what happened, whom it was about, and what was learned, decided and left open.",
     "week": "Tell it as a short story from its first day to its last: what began, what went on, how it ended.",

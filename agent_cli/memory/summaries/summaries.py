@@ -28,24 +28,30 @@ _DETAILS = 300
 _MAX_REPLY = 4_000  # characters of a model's reply
 _MAX_SOURCES = 3  # for each sentence
 _MIN_SHARE, _MIN_OF_BEST = 0.3, 0.7  # of the weight shared with all sources together, and with the best source
+
 _SELECT = """select y.id, y.session_id, y.grain, y.period, y.text, y.details, y.method,
         coalesce(s.started_at, y.last_at, y.at), coalesce(s.utc_offset, y.utc_offset), y.at, y.pinned, y.model
     from summary y left join session s on s.id = y.session_id"""
+
 AskModel = Callable[[str], Iterator[str]]
 """Puts one question to a language model and streams its words. Raises AgentError."""
 
 _RULES = """At most five short sentences, in the language of the conversation. Keep names, numbers, dates, preferences,
 decisions and what was left open. State only what is said. No heading, no list, no introduction."""
+
 _CONVERSATION = """
 
 <conversation>
 {transcript}
 </conversation>"""
+
 _QUESTION = f"""Summarise this conversation between a person and their assistant for the assistant's own memory.
 {_RULES}{_CONVERSATION}"""
+
 _AFTER = f"""The program asks this, not the person: the conversation ends here. Summarise it for your own memory, and
 call no tool: what was said above, not what the program put beside it.
 {_RULES}{{earlier}}"""
+
 _EARLIER = f"""
 
 It began with this, which is no longer shown above:{_CONVERSATION}"""
