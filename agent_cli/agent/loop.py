@@ -36,7 +36,6 @@ from agent_cli.values import frozen
 REPEATED = "the model repeated itself"
 CUT_OFF = "the answer reached its limit of tokens (settings answer_tokens and num_ctx)"
 STOPPED = "stopped"  # the finish of the last reply of a turn that the guard ended
-
 FINAL_ANSWER = "⟦ {reason}. Answer now in words, with what you have; no further call will run. ⟧"
 EMPTY_ANSWER = "⟦ Your answer was empty. Answer the person in words. ⟧"
 

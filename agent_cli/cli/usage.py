@@ -67,7 +67,6 @@ GROUPS = {  # as /help has them
     },
 }
 COMMANDS = {name: what for group in GROUPS.values() for name, what in group.items()}
-
 VERSION = f"agent {__version__}"
 _WIDTH = 80
 _MORE = "agent COMMAND --help tells more of each. The options above may also follow a command."

@@ -160,7 +160,6 @@ _SEPARATOR = re.compile(r"(?<!\\)\|")
 _RULE = re.compile(r":?-+:?")
 _GAP = "  "
 _NARROWEST = 12  # cells to which a column may be wrapped
-
 _SGR = re.compile(r"\x1b\[[\d;]*m")
 
 
@@ -277,7 +276,6 @@ def _style(kind: str) -> str:
 _MAX_LINE_START = 200  # characters after which the kind of a line is decided
 _MAX_ROW = 4_000  # characters of a table row
 _MAX_CODE_LINE = 4_000  # characters of a line of code that is coloured
-
 _FENCE = re.compile(r"(?P<indent> {0,60})(?P<mark>`{3,60}|~{3,60})(?P<info>[^`]*)")
 _THEMATIC_BREAK = re.compile(r" {0,3}(?:(?:\* *){3,}|(?:- *){3,}|(?:_ *){3,})")
 _TABLE_ROW = re.compile(r" {0,60}\|")

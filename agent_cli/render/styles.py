@@ -34,7 +34,6 @@ PROGRAM = LineRole("·", DIM)
 NEEDS_YOU = LineRole("?", YELLOW)
 DONE = LineRole("✓", GREEN)
 FAILED = LineRole("✗", RED)
-
 ROLES: Mapping[type[str], LineRole] = {Receipt: DONE, Request: NEEDS_YOU, Failure: FAILED}
 
 

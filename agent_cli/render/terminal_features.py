@@ -181,8 +181,6 @@ def _plain_key(sent: re.Match[str]) -> str:
 
 
 _KEYPAD: dict[int, str] = dict(zip(range(57399, 57416), (*"0123456789", *"./*-+", "\r", "="), strict=True))
-
-
 _CONTROLS = dict(zip(" @2[\\]6^-_/?8", "\0\0\0\x1b\x1c\x1d\x1e\x1e\x1f\x1f\x1f\x7f\x7f", strict=True))
 
 

@@ -42,7 +42,6 @@ def pending_migrations(db: Database, steps: Steps) -> list[str]:
 
 APPLICATION_ID = 0x41474E54  # "AGNT" in the file's header identifies this program's files
 VERSION = 7  # raised with each change of schema.sql after which older programs must not write
-
 SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
 TABLES = tuple(re.findall(r"^create table (\w+)", SCHEMA, re.MULTILINE))
 _DAMAGED = "the schema in it is damaged"

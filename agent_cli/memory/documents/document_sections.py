@@ -286,7 +286,6 @@ _MAX_SECTIONS = 100_000  # of a file
 _SENTENCE_ENDS = (". ", "! ", "? ")
 _SMALL = 100_000  # bytes of a file that is read in this process: at most some seconds, whatever it holds
 _MAX_SECONDS = 120.0
-
 _HEADING = Pattern(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _UNDERLINED = Pattern(r" {0,3}(=+|-{2,})[ \t]*$")
 _FENCE = Pattern(r" {0,3}(`{3,}|~{3,})")

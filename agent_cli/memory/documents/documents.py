@@ -306,12 +306,10 @@ def queue(db: Database, now: datetime) -> None:
 
 def refresh(db: Database, owner: str, sections: Sequence[int], time: clock.Clock) -> bool:
     """Read the files of these sections again where their time or size has changed; whether one has."""
-    rows = db.rows(
-        """select distinct d.path, d.size, d.changed_ns, d.collection_id
-           from section s join document d on d.id = s.document_id
-           where d.owner = ? and s.id in (select value from json_each(?))""",
-        (owner, sections),
-    )
+    query = """select distinct d.path, d.size, d.changed_ns, d.collection_id
+               from section s join document d on d.id = s.document_id
+               where d.owner = ? and s.id in (select value from json_each(?))"""
+    rows = db.rows(query, (owner, sections))
     among = {each.id: each for each in collections(db, owner)}
     changed = []
     for path, size, at, collection in rows:
@@ -508,12 +506,10 @@ def to_remember(db: Database, sections: Sequence[int], documents: Sequence[int])
     """The keys to remember of sections and whole documents before they are erased."""
     sql = "select path from document where id in (select value from json_each(?))"
     found = dict.fromkeys(_WHOLE(path) for (path,) in db.rows(sql, (documents,)))
-    rows = db.rows(
-        """select d.path, s.id in (select value from json_each(?1)), s.heading, s.text
-           from section s join document d on d.id = s.document_id
-           where d.id in (select document_id from section where id in (select value from json_each(?1)))""",
-        (sections,),
-    )
+    query = """select d.path, s.id in (select value from json_each(?1)), s.heading, s.text
+               from section s join document d on d.id = s.document_id
+               where d.id in (select document_id from section where id in (select value from json_each(?1)))"""
+    rows = db.rows(query, (sections,))
     left = {(path, part) for path, erased, *texts in rows if not erased for part in _small_parts(*texts)}
     for path, erased, heading, text in rows:
         if erased:
@@ -657,26 +653,22 @@ def neighbours(db: Database, section: Section, count: int = 1) -> list[Section]:
 
 
 def listing(db: Database, owner: str) -> list[dict[str, Any]]:
-    rows = db.rows(
-        """select c.pattern, c.place, c.synced_at, count(*) filter (where d.error = ''),
+    query = """select c.pattern, c.place, c.synced_at, count(*) filter (where d.error = ''),
                   (select count(*) from document d join section s on s.document_id = d.id where d.collection_id = c.id),
                   count(*) filter (where d.error not in ('', :out)), count(*) filter (where d.error = :out)
            from collection c left join document d on d.collection_id = c.id
-           where c.owner = :owner group by c.id order by c.pattern""",
-        {"owner": owner, "out": LEFT_OUT},
-    )
+           where c.owner = :owner group by c.id order by c.pattern"""
+    rows = db.rows(query, {"owner": owner, "out": LEFT_OUT})
     names = ("pattern", "place", "synced_at", "files", "sections", "failed", "left_out")
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def files(db: Database, owner: str, *, failed: bool = False) -> list[dict[str, Any]]:
-    rows = db.rows(
-        f"""select d.path, d.title, d.size, d.error, d.read_at,
-                   (select count(*) from section where document_id = d.id),
-                   (select 'd' || min(id) from section where document_id = d.id)
-            from document d where d.owner = ? and (d.error <> '' {"" if failed else "or 1"}) order by d.path""",
-        (owner,),
-    )
+    query = f"""select d.path, d.title, d.size, d.error, d.read_at,
+                       (select count(*) from section where document_id = d.id),
+                       (select 'd' || min(id) from section where document_id = d.id)
+                from document d where d.owner = ? and (d.error <> '' {"" if failed else "or 1"}) order by d.path"""
+    rows = db.rows(query, (owner,))
     names = ("path", "title", "size", "error", "read_at", "sections", "first")
     return [dict(zip(names, row, strict=True)) for row in rows]
 

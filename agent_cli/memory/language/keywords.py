@@ -19,7 +19,6 @@ MOST = 12  # words looked for
 MOST_ROWS = 100  # rows that have any of them: a person can still look through these
 _MIN_LENGTH = 3
 _MIN_PREFIX, _LONGEST_ENDING = 4, 3  # characters: Graz is found in Grazer, art is not found in artist
-
 _WORD = Pattern(r"\w+")
 _ACCENTS = Pattern(r"[\u0300-\u036f]")  # of Latin, Greek and Cyrillic; the marks of kana make other syllables
 _EVERYDAY = Pattern(rf"{languages.alternatives('EVERYDAY')}|(?:19|20)\d\d")  # years as well
@@ -28,9 +27,7 @@ MIN_LINE = 12  # characters of a line worth searching for
 MIN_PERSONAL = 20  # characters from which a line is the person's own and not a common phrase
 _MAX_SEARCHED = 48  # characters of a line that are searched for
 _MAX_LOOPED = 200  # terms up to which each is searched for by itself
-
 _LONG_WORD = Pattern(r"\w{4,}")
-
 _MONTHS = spans.SHORT_MONTH
 _DETAIL = Pattern(
     rf"""

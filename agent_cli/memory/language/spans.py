@@ -43,7 +43,6 @@ _GROUPS = {  # of relative dates
 }
 _DAYS_OFF = {"before_yesterday": -2, "yesterday": -1, "today": 0, "tomorrow": 1, "after_tomorrow": 2}
 _WAYS = {"last": -1, "this": 0, "next": 1, "since": -1, "until": 1, "ago": -1, "ahead": 1}
-
 _WORD, _DIGIT = Pattern(r"\w+"), Pattern(r"\d")
 YEAR = r"(?:19|20)\d\d"
 _MONTH, _SEASON = f"(?:{MONTH})", f"(?:{'|'.join(SEASONS)})"

@@ -22,14 +22,12 @@ PERSON = "person"
 DATED = frozenset(["lives_in", "works_at", "works_as", "age", "married_to", "studies_at", "answers_at"])
 """Predicates of the rules that drop a date: it says from when the statement is true."""
 ONE, MANY = "one", "many"  # values of a predicate at a time
-
 MAX_LENGTH = 300  # characters of a statement
 _NOT_A_FACT = languages.pattern(  # a question, or an instruction to the assistant
     r"^<QUESTION_START>\b(?=.*\?)|\?[^\w?]*$|^<INSTRUCTION>\b|\b<INSTRUCTIONS_MEANT>\b|\b<ASSISTANT_MUST>\b"
 )
 _MAX_LENGTH = 200  # characters of a statement that is parsed
 _MAX_OBJECT_WORDS = 6
-
 _DOUBT = languages.pattern(r"\b(?:<NEGATION>|<DOUBT>)\b|n['’]t\b|\?")
 _SECOND_CLAUSE = languages.pattern(
     r"\b<SECOND_CLAUSE> (?:\w+ )*<CLAUSE_VERB>\b|, <NEXT_CLAUSE>\b"

@@ -35,7 +35,6 @@ SURE = 60  # hits that no row with further words may exceed, or they lead too
 ASKING = 0.4  # weight of a word that need not be in the answer, as "now" and "remember"
 _PAST, _FUTURE = languages.pattern(r"\b<PAST_QUESTION>\b"), languages.pattern(r"\b<FUTURE_QUESTION>\b")
 _MOST, _ONCE = 1.6, 1.3  # times its idf: about the most that a word adds to a score, and that one said once adds
-
 _NONE: Mapping[str, float] = {}
 _Hits = Mapping[int, float]  # passages, and the score of each
 

@@ -156,7 +156,6 @@ def _facts_of_related(db: Database, entities: Sequence[int]) -> Iterator[int]:
 
 PERSON = "person"
 _MAX_SHOWN = 30  # relations of one entity in a tree, and best connected entities
-
 _ARTICLE = Pattern(rf"^{languages.alternatives('ARTICLE')}\s+(?=\S)")
 _FULL_NAME = Pattern(r"[^\W\d_][\w'’-]+(?: (?:von|van|de|der|[^\W\d_][\w'’.-]*)){1,3}")
 

@@ -34,11 +34,9 @@ T = TypeVar("T")
 FILES = kinds.BY_NAME["section"].letter
 _FACT = kinds.BY_NAME["fact"].letter
 _MESSAGE = kinds.BY_NAME["message"].letter
-
 _PORTION = 50_000  # characters indexed in one transaction: some 30 ms
 _LONG = 2 * _PORTION  # of a longer text only a portion is indexed at once
 _MARGIN = 25_000  # characters around it that are searched for secrets too, for some are long
-
 _NAMES = {each.letter: each.name for each in kinds.SEARCHABLE}
 _EPOCH = date(1970, 1, 1)
 
@@ -59,7 +57,6 @@ _PAUSE = 0.01  # seconds between transactions, in which other processes may writ
 PATIENCE = 0.5  # seconds that a search waits for another program that writes
 _TAIL_SECONDS = 0.2  # how long a command may work on the rest of long texts
 _MANY, _REBUILT = 100, 50  # of so many passages, removing a passage takes as long as indexing a hundred
-
 _SAMPLE = 32  # passages that are searched
 _SCANNED = 3  # of them searched among all vectors
 _WORDS, _TRIPLES = 8, 3  # of each passage

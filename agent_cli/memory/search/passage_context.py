@@ -27,7 +27,6 @@ _WORD_END = re.compile(r"[^\W_]*")
 _OTHER_SCRIPT = re.compile(r"[^\W\x00-\u024f]")
 _SPACES = "".join(each if each.isalnum() else " " for each in map(chr, range(0x2100)))  # for all that is no letter
 _ACCENT = re.compile("[\u0300-\u036f]")
-
 _WITH_ASSISTANT = "(m.author in ('', m.role) or m.model <> '')"  # and not between people
 
 # The text of a message is read as the view passage_text does, but with its role, in two thirds of the time.

@@ -69,12 +69,10 @@ VERDICT = {
 CONTEXTUAL_VERDICT = {"words": 2.35, "like words": 2.71, "closeness": 3.93, "other speaker": -0.16, "bias": -4.50}
 KNOWN, MAYBE = 0.72, -2.0  # from which a passage clearly answers, or perhaps
 LIKELY = -0.6  # from which it is shown to a model that did not ask for it
-
 KEPT = "fnd"  # facts, notes and files
 
 _CLOSE = 0.03  # closeness of what may answer without a telling word
 _BESIDE = 0.4  # share of the telling words that stand beside it, instead
-
 _GUESSED = 0.6  # share of its weight that a word loses when it is only taken for a misspelt one
 _FOUND_OTHERWISE = {"entity", "exchange", "later"}  # legs of what was found otherwise than by words and meaning
 _LIKE = 0.4  # cosine from which words are taken for alike
@@ -82,7 +80,6 @@ _VERDICTS = ("known", "maybe", "nothing")
 _FILES = 0.9  # weight of the best file beside an equally good message
 _AS_GOOD = 0.5  # coverage of a source that a reply stands behind, as a share of that of the reply
 _BEHIND = 0.999
-
 _NONE: Mapping[str, float] = {}
 _NO_WORDS: Mapping[str, float] = {"nearby": 0.0, "similar": 0.0, "covered": 0.0}
 
