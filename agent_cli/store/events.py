@@ -87,11 +87,9 @@ def listing(db: Database, limit: int, kinds: Sequence[str] = (), since: datetime
     cost each writer more than it saves the few readers."""
     conditions = [f"instr(kind, ?{n}) = 1" for n in range(3, 3 + len(kinds))]
     columns = ["kind", "actor", "session_id", "subject", "hash", "at", "utc_offset", "terminal", "process", "parent"]
-    rows = db.rows(
-        f"""select id, {", ".join(columns)} from event where id > ?1 and ({" or ".join(conditions) or "true"})
-            order by id desc limit ?2""",
-        (last_before(db, since) if since else 0, limit, *kinds),
-    )
+    query = f"""select id, {", ".join(columns)} from event where id > ?1 and ({" or ".join(conditions) or "true"})
+                order by id desc limit ?2"""
+    rows = db.rows(query, (last_before(db, since) if since else 0, limit, *kinds))
     names = ["session" if name == "session_id" else name for name in columns]
     found = [{"id": ids.handle("event", id), **dict(zip(names, row, strict=True))} for id, *row in rows]
     return found[::-1]

@@ -140,11 +140,9 @@ def prune(db: Database, now: datetime) -> None:
 
 def running_or_due(db: Database, kind: str, now: datetime) -> dict[str, bool]:
     """The subjects of this kind's jobs that run (True) or are due and have not failed yet (False)."""
-    rows = db.rows(
-        """select subject, state = 'running' from job where kind = ?
-             and (state = 'running' or (state = 'ready' and attempts = 0 and due_at <= ?)) order by id""",
-        (kind, clock.utc(now)),
-    )
+    query = """select subject, state = 'running' from job where kind = ?
+                 and (state = 'running' or (state = 'ready' and attempts = 0 and due_at <= ?)) order by id"""
+    rows = db.rows(query, (kind, clock.utc(now)))
     return {subject: bool(running) for subject, running in rows}
 
 

@@ -107,11 +107,9 @@ def replaced_messages(db: Database, session: int) -> list[int]:
 
 def hidden_tasks(db: Database, owner: str, messages: Sequence[int]) -> list[Task]:
     """The tasks hidden together with these messages."""
-    found = db.rows(
-        """select t.id from json_each(?) c join message m on m.id = c.value
-             join task t on t.message_id = m.id and t.hidden_at = m.undone_at order by t.id""",
-        (messages,),
-    )
+    query = """select t.id from json_each(?) c join message m on m.id = c.value
+                 join task t on t.message_id = m.id and t.hidden_at = m.undone_at order by t.id"""
+    found = db.rows(query, (messages,))
     return [tasks.get(db, id, owner) for (id,) in found]
 
 

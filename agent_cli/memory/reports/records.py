@@ -25,23 +25,19 @@ _KEYS = {
 def tokens_of_turn(db: Database, session: int, question: int) -> tuple[int, int]:
     """The tokens in and out of all replies to a message of the person."""
     next_question = "select min(id) from message where session_id = ?1 and role = 'user' and id > ?2"
-    [(tokens_in, tokens_out)] = db.rows(
-        f"""select coalesce(sum(tokens_in), 0), coalesce(sum(tokens_out), 0) from message
-            where session_id = ?1 and role = 'assistant' and id > ?2 and coalesce(id < ({next_question}), true)""",
-        (session, question),
-    )
+    query = f"""select coalesce(sum(tokens_in), 0), coalesce(sum(tokens_out), 0) from message
+                where session_id = ?1 and role = 'assistant' and id > ?2 and coalesce(id < ({next_question}), true)"""
+    [(tokens_in, tokens_out)] = db.rows(query, (session, question))
     return tokens_in, tokens_out
 
 
 def token_usage(db: Database, owner: str, per: Per, limit: int) -> list[dict[str, Any]]:
     """The usage of each day, model, session or turn, the latest first: seconds, and cost by the configured prices."""
-    rows = db.rows(
-        f"""select {_KEYS[per]} as key, count(*), sum(m.tokens_in), sum(m.tokens_out), sum(m.cost),
-                   sum(m.duration_ms) / 1000.0
-            from message m where m.owner = ? and m.role = 'assistant' and m.finish is not null and m.model <> ''
-            group by key having key is not null order by max(m.id) desc limit ?""",
-        (owner, limit),
-    )
+    query = f"""select {_KEYS[per]} as key, count(*), sum(m.tokens_in), sum(m.tokens_out), sum(m.cost),
+                       sum(m.duration_ms) / 1000.0
+                from message m where m.owner = ? and m.role = 'assistant' and m.finish is not null and m.model <> ''
+                group by key having key is not null order by max(m.id) desc limit ?"""
+    rows = db.rows(query, (owner, limit))
     kind, names = "session" if per == "session" else "message", (per, "answers", "tokens_in", "tokens_out")
     return [
         {
@@ -55,14 +51,12 @@ def token_usage(db: Database, owner: str, per: Per, limit: int) -> list[dict[str
 
 def tool_calls(db: Database, owner: str, limit: int, since: datetime | None = None) -> list[dict[str, Any]]:
     """The newest calls, newest last. A running one has no result; `asked_in`: the message of the model with it."""
-    rows = db.rows(
-        """select m.id, r.id, r.failed, substr(r.text, 1, 9), c.name, c.arguments, m.session_id, m.at, m.utc_offset
-            from tool_call c join message m on m.id = c.message_id
-            left join message r on r.id = (select min(id) from message where session_id = m.session_id and id > m.id
-                                             and role = 'tool' and answers = c.call_id)
-            where m.owner = ? and c.uid >= ? order by c.id desc limit ?""",
-        (owner, ids.lowest(since) if since else "", limit),
-    )
+    query = """select m.id, r.id, r.failed, substr(r.text, 1, 9), c.name, c.arguments, m.session_id, m.at, m.utc_offset
+                from tool_call c join message m on m.id = c.message_id
+                left join message r on r.id = (select min(id) from message where session_id = m.session_id and id > m.id
+                                                 and role = 'tool' and answers = c.call_id)
+                where m.owner = ? and c.uid >= ? order by c.id desc limit ?"""
+    rows = db.rows(query, (owner, ids.lowest(since) if since else "", limit))
     failures = {"refused: ": "refused", "not run: ": "not run"}  # by how the result begins
     found = [
         {
@@ -94,11 +88,9 @@ _OWNER = f"""case
 
 def events_after(db: Database, owner: str, number: int, limit: int = 500) -> tuple[list[dict[str, Any]], int]:
     """The events of this owner after an id, among the next `limit` events of all, and the id of the last one read."""
-    rows = db.rows(
-        f"""select e.id, e.kind, e.actor, e.session_id, e.subject, e.hash, e.at, {_OWNER}
-            from event e where e.id > ? order by e.id limit ?""",
-        (number, limit),
-    )
+    query = f"""select e.id, e.kind, e.actor, e.session_id, e.subject, e.hash, e.at, {_OWNER}
+                from event e where e.id > ? order by e.id limit ?"""
+    rows = db.rows(query, (number, limit))
     columns = ("id", "kind", "actor", "session", "subject", "hash", "at")
     seen = []
     for *values, of in rows:
@@ -133,27 +125,21 @@ def signals(db: Database, owner: str, now: datetime, since: datetime) -> dict[st
     today = now.date()
     night = datetime.combine(today + timedelta(days=1), time(), now.tzinfo)
     open_tasks = "from task where owner = ?1 and state = 'open' and hidden_at is null"
-    due = db.rows(
-        f"""select id, due_at < ?2 {open_tasks} and due_at is not null and due_at < ?3 order by due_at, id""",
-        (owner, clock.utc(now), clock.utc(night)),
-    )
+    query = f"""select id, due_at < ?2 {open_tasks} and due_at is not null and due_at < ?3 order by due_at, id"""
+    due = db.rows(query, (owner, clock.utc(now), clock.utc(night)))
     overdue, later = ([ids.handle("task", id) for id, late in due if late == is_late] for is_late in (True, False))
     # Identifiers sort by time and are indexed; they are those of the day in any time zone.
     begin = datetime.combine(today, time(), UTC)
     bounds = ids.lowest(begin - _FURTHEST), ids.lowest(begin + timedelta(days=1) + _FURTHEST)
-    turns = db.value(
-        """select count(*) from said where uid >= ? and uid < ? and date(at, utc_offset || ' minutes') = ?
-             and owner = ? and role = 'user'""",
-        (*bounds, today.isoformat(), owner),
-    )
-    calls = db.rows(
-        """select e.subject, sum(e.kind like 'call allowed%') as allowed, sum(e.kind like 'call refused%')
-           from event e join session s on s.id = e.session_id
-           where e.uid >= ?1 and e.kind like 'call %' and s.owner = ?2
-                 and e.kind not in ('call unknown', 'call invalid')
-           group by e.subject order by allowed desc, e.subject""",
-        (ids.lowest(since), owner),
-    )
+    sql = """select count(*) from said where uid >= ? and uid < ? and date(at, utc_offset || ' minutes') = ?
+                    and owner = ? and role = 'user'"""
+    turns = db.value(sql, (*bounds, today.isoformat(), owner))
+    called = """select e.subject, sum(e.kind like 'call allowed%') as allowed, sum(e.kind like 'call refused%')
+                   from event e join session s on s.id = e.session_id
+                   where e.uid >= ?1 and e.kind like 'call %' and s.owner = ?2
+                         and e.kind not in ('call unknown', 'call invalid')
+                   group by e.subject order by allowed desc, e.subject"""
+    calls = db.rows(called, (ids.lowest(since), owner))
     return {
         "turns_today": turns,
         "due": {"overdue": overdue, "today": later, "open": db.value(f"select count(*) {open_tasks}", (owner,))},
@@ -214,13 +200,11 @@ def format_day(db: Database, owner: str, now: datetime) -> str:
     begin = datetime.combine(now.date(), time(), now.tzinfo)
     day = {"owner": owner, "since": clock.utc(begin), "until": clock.utc(begin + timedelta(days=1))}
     # Each session with its name and number of messages, scheduled runs and side questions included.
-    spoken = db.rows(
-        """select session_id, count(*) from said
+    sql = """select session_id, count(*) from said
            where owner = :owner and role = 'user' and at >= :since and at < :until
              and session_id in (select id from session where owner = :owner and last_at >= :since and hidden_at is null)
-           group by session_id order by max(id) desc""",
-        day,
-    )
+           group by session_id order by max(id) desc"""
+    spoken = db.rows(sql, day)
     named = [(sessions.get(db, id, owner), count) for id, count in spoken]
     found = {
         "said": [

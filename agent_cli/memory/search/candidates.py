@@ -385,11 +385,9 @@ def _with_near_stems(request: Request, word: str, but: Collection[int]) -> list[
     db, stem = request.db, next(iter(request.db.tokens(word)), "")
     name, in_range = word_tables.table(db, "words"), word_tables.id_range(request.allowed.files)
     db.execute(f"create virtual table if not exists temp.{name}_stems using fts5vocab('main', '{name}', 'row')")
-    stems = db.rows(
-        f"""select term from temp.{name}_stems where term >= :first and term < :first || char(1114111)
-            and length(term) between :length - 2 and :length + 2""",
-        {"first": stem[:2], "length": len(stem)},
-    )
+    query = f"""select term from temp.{name}_stems where term >= :first and term < :first || char(1114111)
+                and length(term) between :length - 2 and :length + 2"""
+    stems = db.rows(query, {"first": stem[:2], "length": len(stem)})
     near = [quoted(term) for (term,) in stems if term != stem and terms.contains_similar(stem, term, 0.8)]
     sql = f"select rowid from {name} where {name} match ? and {in_range} order by rank limit ?"
     rows = db.rows(sql, (" OR ".join(near), _GUESSED + len(but))) if near else []

@@ -81,12 +81,10 @@ def _mentioned_by_name(db: Database, owner: str, question: str) -> list[Mention]
             if any(telling[start:end]):
                 gram = " ".join(folded[start:end])
                 grams |= dict.fromkeys({gram, gram.removesuffix("s")} - {""}, tuple(folded[start:end]))
-    rows = db.rows(
-        """select distinct a.entity_id, g.value, e.name
-           from json_each(?) g cross join alias a on a.owner = ? and a.folded = g.value
-           join entity e on e.id = a.entity_id limit ?""",
-        (sorted(grams), owner, _MAX_ENTITIES),
-    )
+    query = """select distinct a.entity_id, g.value, e.name
+               from json_each(?) g cross join alias a on a.owner = ? and a.folded = g.value
+               join entity e on e.id = a.entity_id limit ?"""
+    rows = db.rows(query, (sorted(grams), owner, _MAX_ENTITIES))
     return [Mention(id, grams[gram], NAMED if name[:1] != name[:1].lower() else RELATED) for id, gram, name in rows]
 
 
@@ -112,13 +110,11 @@ def relations(question: str) -> dict[str, str]:
 
 def related(db: Database, owner: str, predicates: Iterable[str]) -> list[tuple[str, int, str]]:
     """(predicate, entity, its name) of those that have one of these relations to the person, the newest fact first."""
-    return db.rows(
-        """select r.predicate, o.id, o.name from entity p cross join relation r on r.subject_id = p.id
-           cross join entity o on o.id = r.object_id
-           where p.owner = ? and p.name = ? and r.predicate in (select value from json_each(?))
-           order by +r.fact_id desc limit ?""",
-        (owner, PERSON, sorted(predicates), _MAX_ENTITIES),
-    )
+    query = """select r.predicate, o.id, o.name from entity p cross join relation r on r.subject_id = p.id
+               cross join entity o on o.id = r.object_id
+               where p.owner = ? and p.name = ? and r.predicate in (select value from json_each(?))
+               order by +r.fact_id desc limit ?"""
+    return db.rows(query, (owner, PERSON, sorted(predicates), _MAX_ENTITIES))
 
 
 def _by_relation(db: Database, owner: str, question: str) -> list[Mention]:
@@ -134,13 +130,11 @@ def _by_relation(db: Database, owner: str, question: str) -> list[Mention]:
 def _facts_of(db: Database, entity: int, candidates: Sequence[int]) -> list[int]:
     """The newest facts of an entity, and those of the candidates that are about it."""
     newest = f"order by fact_id desc limit {_FACTS_PER_NAME}"
-    rows = db.rows(
-        f"""select * from (select fact_id from relation where subject_id = ?1 {newest})
-            union select * from (select fact_id from relation where object_id = ?1 {newest})
-            union select r.fact_id from json_each(?2) c cross join relation r on r.fact_id = c.value
-                  where ?1 in (r.subject_id, r.object_id)""",
-        (entity, candidates),
-    )
+    query = f"""select * from (select fact_id from relation where subject_id = ?1 {newest})
+                union select * from (select fact_id from relation where object_id = ?1 {newest})
+                union select r.fact_id from json_each(?2) c cross join relation r on r.fact_id = c.value
+                      where ?1 in (r.subject_id, r.object_id)"""
+    rows = db.rows(query, (entity, candidates))
     return [fact for (fact,) in rows]
 
 
@@ -189,14 +183,12 @@ def rebuild(db: Database) -> None:
 def outline(db: Database, owner: str, name: str | None, depth: int) -> list[tuple[int, str]]:
     """(depth, line) of an entity's relations; without a name, the best connected entities but for bare values."""
     if name is None:
-        rows = db.rows(
-            f"""with r as (select subject_id as id, count(*) as n from relation group by subject_id
-                    union all select object_id, count(*) from relation group by object_id)
-                select e.name, sum(n) from r join entity e on e.id = r.id
-                where e.owner = ? and ' ' || e.name not glob '* [0-9]*'
-                group by e.id order by sum(n) desc, e.name limit {_MAX_SHOWN}""",
-            (owner,),
-        )
+        query = f"""with r as (select subject_id as id, count(*) as n from relation group by subject_id
+                        union all select object_id, count(*) from relation group by object_id)
+                    select e.name, sum(n) from r join entity e on e.id = r.id
+                    where e.owner = ? and ' ' || e.name not glob '* [0-9]*'
+                    group by e.id order by sum(n) desc, e.name limit {_MAX_SHOWN}"""
+        rows = db.rows(query, (owner,))
         return [(0, f"{_display_name(each)}: {counted(count, 'fact')}") for each, count in rows]
     shown_lines = list[tuple[int, str]]()
     for root in _by_alias(db, owner, fold_name(name)) or _by_name(db, owner, name):
@@ -231,13 +223,11 @@ def _branches(db: Database, root: int, depth: int) -> Iterator[tuple[int, str]]:
     is nearest; not by those of the person."""
     newest, levels, relations = f"order by fact_id desc limit {_MAX_SHOWN + 1}", {root: 1}, dict[int, list[Row]]()
     for entity in (waiting := [root]):  # grows meanwhile
-        relations[entity] = db.rows(
-            f"""select r.fact_id, r.predicate, r.subject_id = ?1, o.id, o.name from (
-                    select * from (select *, object_id as other from relation where subject_id = ?1 {newest}) union
-                    select * from (select *, subject_id from relation where object_id = ?1 {newest}) {newest}) r
-                join entity o on o.id = r.other order by r.fact_id desc""",
-            (entity,),
-        )
+        query = f"""select r.fact_id, r.predicate, r.subject_id = ?1, o.id, o.name from (
+                        select * from (select *, object_id as other from relation where subject_id = ?1 {newest}) union
+                        select * from (select *, subject_id from relation where object_id = ?1 {newest}) {newest}) r
+                    join entity o on o.id = r.other order by r.fact_id desc"""
+        relations[entity] = db.rows(query, (entity,))
         if levels[entity] < depth:
             near = dict.fromkeys(id for *_, id, name in relations[entity] if name != PERSON and id not in levels)
             levels |= dict.fromkeys(near, levels[entity] + 1)
@@ -303,19 +293,15 @@ def _tidy_entity(db: Database, entity: int) -> None:
         if name and not db.value(f"{used} limit 1", (entity,)):
             db.execute("delete from entity where id = ?", (entity,))
         return
-    so_called = db.value(
-        """select 1 from relation r join fact f on f.id = r.fact_id where r.subject_id = ?1 and f.subject = ?2
+    query = """select 1 from relation r join fact f on f.id = r.fact_id where r.subject_id = ?1 and f.subject = ?2
            union all
-           select 1 from relation r join fact f on f.id = r.fact_id where r.object_id = ?1 and f.object = ?2 limit 1""",
-        (entity, name),
-    )
+           select 1 from relation r join fact f on f.id = r.fact_id where r.object_id = ?1 and f.object = ?2 limit 1"""
+    so_called = db.value(query, (entity, name))
     if so_called:
         return
-    left = db.rows(
-        """select f.id, f.owner, f.subject, f.predicate, f.object from relation r join fact f on f.id = r.fact_id
-           where r.subject_id = ?1 or r.object_id = ?1 order by f.id""",
-        (entity,),
-    )
+    sql = """select f.id, f.owner, f.subject, f.predicate, f.object from relation r join fact f on f.id = r.fact_id
+                  where r.subject_id = ?1 or r.object_id = ?1 order by f.id"""
+    left = db.rows(sql, (entity,))
     db.execute("delete from relation where subject_id = ?1 or object_id = ?1", (entity,))
     db.execute("delete from alias where entity_id = ?", (entity,))
     db.execute("delete from entity where id = ?", (entity,))

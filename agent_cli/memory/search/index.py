@@ -405,12 +405,10 @@ def _add(db: Database, kind: str, made: Sequence[Passage], before_words: Callabl
     for id, (source, start, length, *rest) in zip(ids, made, strict=True):
         _, row, owner, place, session, author, at, *_ = source
         rows.append((id, kind, areas[owner, place], row, start, length, session, author, at, *rest))
-    db.execute_many(
-        """insert into passage
-               (id, kind, area, row, start, length, session_id, author, at, day, facts, grams, masked, text)
-           values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-        rows,
-    )
+    query = """insert into passage
+                   (id, kind, area, row, start, length, session_id, author, at, day, facts, grams, masked, text)
+               values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    db.execute_many(query, rows)
     before_words()
     later = kind != FILES and word_tables.trigrams_until(db) is not None
     for index, name in word_tables.names(db).items():
@@ -439,11 +437,9 @@ def _remove(db: Database, ids: Sequence[int]) -> None:
         if not many:
             columns = ", ".join(word_tables.COLUMNS[index])
             with meta.tolerate_damage(db, index):
-                db.execute(
-                    f"""insert into {name} ({name}, rowid, {columns}) select 'delete', t.id, {columns}
-                        from json_each(?) c cross join passage_text t on t.id = c.value""",
-                    (ids if index == "words" or until is None else [id for id in ids if id <= until],),
-                )
+                query = f"""insert into {name} ({name}, rowid, {columns}) select 'delete', t.id, {columns}
+                            from json_each(?) c cross join passage_text t on t.id = c.value"""
+                db.execute(query, (ids if index == "words" or until is None else [id for id in ids if id <= until],))
     db.execute("delete from passage where id in (select value from json_each(?))", (ids,))
     for index, name in names.items():
         if many:
@@ -491,12 +487,10 @@ def _finds_words(db: Database, index: str, sample: Mapping[int, str]) -> bool:
 def _finds_vectors(db: Database, sample: Mapping[int, str]) -> bool:
     """Whether each set has each vector in both sizes with the same signs, and finds some."""
     for each in filter(None, (vectors.current(db), vectors.being_filled(db))):
-        rows = db.rows(
-            f"""select (select e from {each.table} where id = c.value),
-                    (select e from {each.bits} where rowid = c.value)
-                from json_each(?) c""",
-            (sample.keys(),),
-        )
+        query = f"""select (select e from {each.table} where id = c.value),
+                        (select e from {each.bits} where rowid = c.value)
+                    from json_each(?) c"""
+        rows = db.rows(query, (sample.keys(),))
         made = [(small, bits) for small, bits in rows if small is not None or bits is not None]
         nearest = f"select 1 from {each.bits} where e match vec_bit(?) and k = 1 and distance <= 0"
         if not all(_same_signs(small, bits, each.dimension) for small, bits in made):

@@ -60,14 +60,12 @@ def verdict_for(db: Database, message: int) -> str:
 
 def replies_given(db: Database, kind: str, rows: Sequence[int]) -> list[tuple[int, int]]:
     """(reply, row) for the replies in exchanges for which one of these rows was recalled."""
-    return db.rows(
-        """select r.id, c.row from recollection c join message q on q.id = c.message_id
-           join message r on r.session_id = q.session_id and r.role = 'assistant' and r.id > q.id
-           where c.kind = ? and c.row in (select value from json_each(?))
-           and not exists (select 1 from message n where n.session_id = q.session_id and n.role = 'user'
-                           and n.id > q.id and n.id < r.id)""",
-        (kind, rows),
-    )
+    query = """select r.id, c.row from recollection c join message q on q.id = c.message_id
+               join message r on r.session_id = q.session_id and r.role = 'assistant' and r.id > q.id
+               where c.kind = ? and c.row in (select value from json_each(?))
+               and not exists (select 1 from message n where n.session_id = q.session_id and n.role = 'user'
+                               and n.id > q.id and n.id < r.id)"""
+    return db.rows(query, (kind, rows))
 
 
 def erase(db: Database, found: Sequence[int]) -> None:

@@ -103,11 +103,9 @@ def count_without_trigrams(db: Database) -> int:
 def add(db: Database, index: str, name: str, first: int, last: int) -> None:
     columns = ", ".join(COLUMNS[index])
     with meta.tolerate_damage(db, index):
-        db.execute(
-            f"""insert into {name} (rowid, {columns})
-                select id, {columns} from passage_text where id between ? and ?""",
-            (first, last),
-        )
+        query = f"""insert into {name} (rowid, {columns})
+                    select id, {columns} from passage_text where id between ? and ?"""
+        db.execute(query, (first, last))
 
 
 def rebuild(db: Database, index: str, name: str) -> None:
