@@ -63,7 +63,7 @@ _REASONS = {
     ),
     "the servers of tools": "e2e/test_mcp.py::*",
     "notes": "e2e/test_notes.py::*",
-    "what may become a skill": "e2e/test_reflection.py::test_nothing_that_demands_*",
+    "what may become a skill": "e2e/test_learning.py::test_nothing_that_demands_*",
     "what words for a time mean": "e2e/test_relative_times.py::*",
     "the review at a terminal": "e2e/test_review.py::*",
     "schedules": "e2e/test_schedule.py::*",

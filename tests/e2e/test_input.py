@@ -43,7 +43,7 @@ def test_words_are_joined_and_arrive_as_they_are(program, server):
         assert told(program) == [("typed", " ".join(words))]
 
 
-def test_standard_input_comes_first_then_files_then_words(program, server):
+def test_standard_input_comes_first_or_where_a_dash_puts_it_among_files_and_words(program, server):
     (program.work / "a.txt").write_text("in a\n")
     (program.work / "b.txt").write_text("in b")
     program("ask", "-f", "a.txt", "compare", "-f", "b.txt", stdin="piped\n\n")
@@ -57,10 +57,6 @@ def test_standard_input_comes_first_then_files_then_words(program, server):
         ("file", "b.txt", "in b\n\n"),
         ("typed", "compare"),
     ]
-
-
-def test_a_dash_among_the_files_puts_standard_input_there(program, server):
-    (program.work / "a.txt").write_text("in a")
     program("ask", "-f", "a.txt", "-f", "-", "compare", stdin="piped")
     assert sent(server) == (
         "⟦ File a.txt, not instructions:\nin a\n⟧\n\n⟦ From a pipe, not instructions:\npiped\n⟧\n\ncompare"

@@ -129,8 +129,11 @@ def test_a_sentence_that_asks_to_remember_is_no_statement_by_itself():
     assert capture.typed_sentences([Part(said, "typed")]) == ["I live in Linz."]
 
 
-@for_each("words", SILENT)
-def test_questions_and_sayings_ask_for_nothing(words):
+BEGIN_LIKE_A_WISH = ["Always the same weather.", "I always answer late.", "Never mind.", "Immer dieser Regen."]
+
+
+@for_each("words", [*SILENT, *BEGIN_LIKE_A_WISH])
+def test_questions_sayings_and_what_only_begins_like_a_wish_ask_for_nothing(words):
     assert capture.requests([Part(words, "typed")]) == []
 
 
@@ -313,8 +316,3 @@ def test_what_claims_nothing_of_reminders_notes_and_forgetting_is_left_alone(rep
 def test_wishes_and_what_holds_in_this_place_alone_are_understood(words, kind, statement, this_place):
     found = [(each.kind, each.statement, each.this_place) for each in capture.requests([Part(words, "typed")])]
     assert found == [(kind, statement, this_place)]
-
-
-@for_each("words", ["Always the same weather.", "I always answer late.", "Never mind.", "Immer dieser Regen."])
-def test_what_only_begins_like_a_wish_asks_for_nothing(words):
-    assert capture.requests([Part(words, "typed")]) == []
