@@ -93,9 +93,8 @@ def _server(settings: Config) -> Iterator[Finding]:
         yield Finding("server", False, str(error), f"{start}until then memory answers alone")
         return
     except _MALFORMED:
-        yield Finding(
-            "server", False, f"the server at {settings.host} is not Ollama", "set OLLAMA_HOST to where it runs"
-        )
+        found = f"the server at {settings.host} is not Ollama"
+        yield Finding("server", False, found, "set OLLAMA_HOST to where it runs")
         return
     yield Finding("server", True, f"{engine.url}, {version}{counted(len(tags), 'model')}")
     if tags:

@@ -155,9 +155,8 @@ def _answer(agent: Agent, context: ToolContext, cancel: Cancel) -> Generator[Eve
     if not (reply.text.strip() or reply.calls):
         whys = {"length": "it used up its tokens thinking", repair.FINISH: "it repeated itself while thinking"}
         why = whys.get(done.finish, "even when asked again")
-        raise ModelFailed(
-            f"{agent.model.name} gave an empty answer, {why}; ask in other words, or try another model with -m"
-        )
+        advice = "ask in other words, or try another model with -m"
+        raise ModelFailed(f"{agent.model.name} gave an empty answer, {why}; {advice}")
     return reply, done
 
 

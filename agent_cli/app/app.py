@@ -176,17 +176,13 @@ def open_app(
         folder = Path.home()
     embedders = EmbedderSelection(engine_of(loaded.config), loaded.config.embed_model)
     scope = Scope(PERSON, place_of(folder))
-    app = App(
-        loaded, db, clock.now, scope, notice, embedders, child, reads=reads, path=path, terminal=holder.terminal()
-    )
-    app.learns = app.keeps = not incognito
+    app = App(loaded, db, clock.now, scope, notice, embedders, child, reads=reads, path=path)
+    app.learns, app.keeps, app.terminal = not incognito, not incognito, holder.terminal()
     with suppress(StoreError):  # a read-only file: the error is raised where something is written
         app.finished_erasure = finish_erasure(app, db)
         if keyed_hash.renew_missing(db) and tombstones.any_exist(db):  # after the file was moved to another machine
-            notice(
-                f"the key of what you had forgotten is not in {db.key_folder}, so an import may bring that back; "
-                "a new key was made for what you forget from now on"
-            )
+            lost = f"the key of what you had forgotten is not in {db.key_folder}, so an import may bring that back"
+            notice(f"{lost}; a new key was made for what you forget from now on")
         file.remove_leftovers(db)
     return app
 

@@ -371,10 +371,8 @@ def is_cloud(model: str) -> bool:
 
 
 def cloud(model: str) -> ModelMissing:
-    return ModelMissing(
-        f"the model {model!r} runs on somebody else's machine; only models on your own server are used",
-        "choose another with --model, `agent models` lists them",
-    )
+    why = f"the model {model!r} runs on somebody else's machine; only models on your own server are used"
+    return ModelMissing(why, "choose another with --model, `agent models` lists them")
 
 
 def refuse_cloud(model: str) -> None:
@@ -415,10 +413,8 @@ def missing(model: str, address: Address) -> ModelMissing:
 
 def refused_key(fault: ServerFault, address: Address) -> ModelFailed:
     given = "refuses the key" if address.key else "wants a key"
-    return ModelFailed(
-        f"the server at {address.url} {given} ({fault.status}): put the right one into the environment variable that "
-        "key_variable names"
-    )
+    advice = "put the right one into the environment variable that key_variable names"
+    return ModelFailed(f"the server at {address.url} {given} ({fault.status}): {advice}")
 
 
 _FAILURES = {
@@ -453,17 +449,13 @@ def as_error(fault: ServerFault, model: str, address: Address, num_ctx: int = 0)
                 size = f"{fault.needed} tokens, and the model's context holds {context}"
             else:
                 size = f"more than the {f'{context} ' if context else ''}tokens that the model's context holds"
-            return ContextExceeded(
-                f"the conversation does not fit: it has {size}; ask something shorter, begin a new session with /new, "
-                "or raise num_ctx in the settings"
-            )
+            advice = "ask something shorter, begin a new session with /new, or raise num_ctx in the settings"
+            return ContextExceeded(f"the conversation does not fit: it has {size}; {advice}")
         case "wrong path":
             return http.wrong_server(address, message)
         case "host refused":
-            return ModelUnavailable(
-                f"the server at {address.url} refuses requests under this host name (403): "
-                f"set {kind.setting} to 127.0.0.1 or localhost and its port"
-            )
+            why = f"the server at {address.url} refuses requests under this host name (403)"
+            return ModelUnavailable(f"{why}: set {kind.setting} to 127.0.0.1 or localhost and its port")
     stopped = "the model server stopped: {message}; what arrived is kept"
     failed = stopped if fault.status == 200 else "the model server failed: {message}"
     return ModelFailed(_FAILURES.get(fault.kind, failed).format(model=model, message=message))

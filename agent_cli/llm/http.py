@@ -81,10 +81,10 @@ def parse_address(value: str, kind: ServerKind = OLLAMA) -> Address:
     parts = _NETLOC.fullmatch(netloc) if scheme in _DEFAULT_PORTS else None
     port = parts and (parts[2] or parts[4] or (_DEFAULT_PORTS[scheme] if written else PORT))
     if not parts or not port or not 0 < int(str(port)[:6]) < 65536 or re.search(r"[\s?#]", path):
-        raise ConfigError(
-            f"the address of the model server is {value!r}: write it like {kind.example} or http://my-server:11434 "
-            f"(in {kind.setting}, or as host in the settings)"
+        advice = (
+            f"write it like {kind.example} or http://my-server:11434 (in {kind.setting}, or as host in the settings)"
         )
+        raise ConfigError(f"the address of the model server is {value!r}: {advice}")
     host = parts[1] or parts[3] or parts[5] or ""
     path = path.strip("/")
     return Address(scheme, _LOOPBACK_OF.get(host, host), int(port), f"/{path}" if path else "", kind)
@@ -147,10 +147,8 @@ def as_fault(value: Any, status: int = 200, retry_after: int = 0) -> ServerFault
 
 def unavailable(address: Address, why: str) -> ModelUnavailable:
     kind = address.kind
-    return ModelUnavailable(
-        f"no model server answers at {address.url} ({why}): {kind.start}, or set {kind.setting} to where it runs",
-        absent=True,
-    )
+    advice = f"{kind.start}, or set {kind.setting} to where it runs"
+    return ModelUnavailable(f"no model server answers at {address.url} ({why}): {advice}", absent=True)
 
 
 def wrong_server(address: Address, message: str = "") -> ModelUnavailable:
@@ -373,8 +371,7 @@ def private_host(address: Address) -> str:
     ips = [ipaddress.ip_address(str(each[4][0]).partition("%")[0]) for each in found]
     public = [ip for ip in ips if (getattr(ip, "ipv4_mapped", None) or ip).is_global]
     if public:
-        raise ConfigError(
-            f"the model server at {address.url} is on the internet ({public[0]}), so what you say would leave your "
-            "network: `agent config set words_leave_machine true` allows it"
-        )
+        why = f"is on the internet ({public[0]}), so what you say would leave your network"
+        allowing = "`agent config set words_leave_machine true` allows it"
+        raise ConfigError(f"the model server at {address.url} {why}: {allowing}")
     return str(found[0][4][0])

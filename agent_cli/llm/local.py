@@ -225,10 +225,8 @@ class LocalEngine(V1Engine):
                 file_of(model)
         except ModelMissing as error:
             return error
-        return ModelMissing(
-            f"the local engine has no model: agent config set model FILE{SUFFIX}, or try a very small one "
-            f"with `{INSTALL_SMALL}`"
-        )
+        advice = f"agent config set model FILE{SUFFIX}, or try a very small one with `{INSTALL_SMALL}`"
+        return ModelMissing(f"the local engine has no model: {advice}")
 
 
 # The process itself.

@@ -237,9 +237,8 @@ def pull(host: str, name: str, cancel: Cancel | None = None) -> Iterator[Downloa
 
 
 def pull_stopped(name: str, percent: int) -> Cancelled:
-    return Cancelled(
-        f"stopped at {percent} %; what has arrived is kept, and `agent models pull {name}` goes on from there"
-    )
+    how = f"`agent models pull {name}` goes on from there"
+    return Cancelled(f"stopped at {percent} %; what has arrived is kept, and {how}")
 
 
 def _pull(server: http.Address, name: str, cancel: Cancel) -> Iterator[Any]:
