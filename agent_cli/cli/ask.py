@@ -20,7 +20,6 @@ from agent_cli import clock, terminal
 from agent_cli.agent import events, policy
 from agent_cli.agent.loop import Question
 from agent_cli.app import background, models, turns, upkeep
-from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.options import argument, flag, group, option
@@ -47,6 +46,7 @@ _LARGEST = 20_000_000  # bytes of one input; no model's context holds a tenth of
 
 @dataclass(eq=False, repr=False)  # each costs time at the start
 class AskOptions:
+    invocation: Invocation
     words: list[str]
     files: list[Path] = field(default_factory=list)
     system: str = ""
@@ -86,24 +86,25 @@ def ask(
     if len(chosen) > 1:
         raise UsageError("--json, --stream-json and -x exclude each other")
     form = chosen[0] if chosen else "whole" if no_stream else "stream"
-    answer(invocation, AskOptions(words or [], file or [], system, form, timeout, dry_run, why, offline_ok))
+    answer(AskOptions(invocation, words or [], file or [], system, form, timeout, dry_run, why, offline_ok))
 
 
-def answer(invocation: Invocation, asked: AskOptions) -> None:
+def answer(asked: AskOptions) -> None:
     """Ask, print the answer, and queue what follows a turn. Raises AgentError."""
+    invocation = asked.invocation
     if invocation.interactive:
-        _converse(invocation, asked)
+        _converse(asked)
         return
     parts = _parts(asked)
     if not parts:
         raise UsageError('nothing was asked: `agent ask "your question"`, or pipe some words in')
     app, chosen = invocation.app(), invocation.chosen_session()
     if asked.dry_run:
-        _show_request(app, invocation, asked, parts, chosen)
+        _show_request(asked, parts, chosen)
         return
     one_shot = turns.one_shot(app, app.db, "ask", terminal=app.terminal)
-    with _resumed(app, chosen, invocation) if chosen else one_shot as session:
-        transcript = _turn(app, invocation, asked, parts, session)
+    with _resumed(invocation, chosen) if chosen else one_shot as session:
+        transcript = _turn(asked, parts, session)
     upkeep.after_turn(app, app.db)
     background.start(app)
     if app.keeps and not (invocation.quiet or invocation.child or asked.form in ("json", "events")):
@@ -118,7 +119,7 @@ def answer(invocation: Invocation, asked: AskOptions) -> None:
         raise Exit(ModelUnavailable.exit_code)  # after the answer from memory, and the notice that says so
 
 
-def _converse(invocation: Invocation, asked: AskOptions) -> None:
+def _converse(asked: AskOptions) -> None:
     """Start a conversation with the question, if there is one, and go on at the keyboard."""
     if asked.form != "stream" or asked.system or asked.timeout or asked.dry_run or asked.why:
         raise UsageError("-i goes on as a conversation: leave out what is about one answer, as --json or --timeout")
@@ -127,7 +128,8 @@ def _converse(invocation: Invocation, asked: AskOptions) -> None:
     parts = _parts(asked)
     _take_keyboard()
     # A program may have composed these words, so none of them count as typed by the person.
-    invocation.converse(invocation.chosen_session(), [replace(part, origin="piped") for part in parts])
+    session = asked.invocation.chosen_session()
+    asked.invocation.converse(session, [replace(part, origin="piped") for part in parts])
 
 
 def _parts(asked: AskOptions) -> Sequence[Part]:
@@ -176,8 +178,9 @@ def _take_keyboard() -> None:
 
 
 @contextmanager
-def _resumed(app: App, chosen: sessions.Session, invocation: Invocation) -> Iterator[int]:
+def _resumed(invocation: Invocation, chosen: sessions.Session) -> Iterator[int]:
     """The number of a session that is reopened for one question, and then left as it was."""
+    app = invocation.app()
     session = sessions.reopen(app.db, chosen.id, app.scope.owner, app.time(), app.terminal).id
     if invocation.latest:
         ago = clock.ago(chosen.last_at, app.time())
@@ -190,18 +193,16 @@ def _resumed(app: App, chosen: sessions.Session, invocation: Invocation) -> Iter
         sessions.release(app.db, session)
 
 
-def _turn(
-    app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[Part], session: int
-) -> events.Transcript:
-    cancel = Cancel()
+def _turn(asked: AskOptions, parts: Sequence[Part], session: int) -> events.Transcript:
+    app, cancel = asked.invocation.app(), Cancel()
     cancel_on(cancel, signal.SIGINT)
     too_late = f"no whole answer within {asked.timeout or 0:g} s; what arrived is kept (--timeout)"
     with limited(cancel, asked.timeout, too_late):
-        context, approve = turns.tool_context(app, app.db, session), _approver(invocation, asked, cancel)
-        question = Question(context, parts, approve, cancel, instructions=asked.system)
-        turn = turns.run(app, question, lambda: (_model(app, invocation), ""))
+        context = turns.tool_context(app, app.db, session)
+        question = Question(context, parts, _approver(asked, cancel), cancel, instructions=asked.system)
+        turn = turns.run(app, question, lambda: (_model(asked.invocation), ""))
         with closed_after(turn):  # when the reader has gone, so that what arrived is kept as cut off
-            return _print_turn(turn, invocation, asked, context)
+            return _print_turn(turn, asked, context)
 
 
 @contextmanager
@@ -241,17 +242,17 @@ def cancel_on(cancel: Cancel, *signals: int) -> list[int]:
     return came
 
 
-def _model(app: App, invocation: Invocation) -> ChatModel:
+def _model(invocation: Invocation) -> ChatModel:
     """The model that answers; a notice about it is printed where the person should know."""
-    model, notice = models.chat(app, app.db)
+    model, notice = models.chat(invocation.app(), invocation.app().db)
     if notice and (model.name == "offline" or invocation.verbose):
         invocation.note(notice)
     return model
 
 
-def _approver(invocation: Invocation, asked: AskOptions, cancel: Cancel) -> policy.Approve:
+def _approver(asked: AskOptions, cancel: Cancel) -> policy.Approve:
     """What decides on the calls that need approval: the person at this terminal, or nobody."""
-    unattended = invocation.child or asked.timeout or asked.form in ("json", "events")
+    unattended = asked.invocation.child or asked.timeout or asked.form in ("json", "events")
     if unattended or not terminal.is_own(sys.stdout.fileno()):
         return policy.no_approver
     allowed_tools: set[str] = set()
@@ -261,7 +262,7 @@ def _approver(invocation: Invocation, asked: AskOptions, cancel: Cancel) -> poli
 
         if call.name in allowed_tools:
             return True
-        display, key = invocation.display(), ""
+        display, key = asked.invocation.display(), ""
         # Ctrl-C ends the question, and the turn with it: the handler of the turn alone would leave the key awaited.
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
@@ -283,9 +284,7 @@ def _approver(invocation: Invocation, asked: AskOptions, cancel: Cancel) -> poli
     return approve
 
 
-def _print_turn(
-    turn: Iterable[events.Event], invocation: Invocation, asked: AskOptions, context: ToolContext
-) -> events.Transcript:
+def _print_turn(turn: Iterable[events.Event], asked: AskOptions, context: ToolContext) -> events.Transcript:
     """Print a turn in the chosen form; with -x `_print_code` prints the code afterwards."""
     transcript = events.Transcript(context)
     if asked.form == "events":
@@ -294,14 +293,14 @@ def _print_turn(
                 output.put_json_line(_without_notices(each))
     else:
         writer: AnswerWriter = reply_lines.PlainWriter(sys.stdout)
-        if asked.form != "json" and (invocation.color == "always" or sys.stdout.isatty()):
+        if asked.form != "json" and (asked.invocation.color == "always" or sys.stdout.isatty()):
             from agent_cli.render import markdown  # not needed for a pipe
 
-            writer = markdown.answer_writer(sys.stdout, invocation.display())
+            writer = markdown.answer_writer(sys.stdout, asked.invocation.display())
         try:
             for event in turn:
                 transcript.take(event)
-                _print_event(event, writer, invocation, asked.form, transcript)
+                _print_event(event, writer, asked, transcript)
         finally:
             writer.end()
     if asked.why:
@@ -313,11 +312,9 @@ def _print_turn(
     return transcript
 
 
-def _print_event(
-    event: events.Event, writer: "AnswerWriter", invocation: Invocation, form: AnswerForm, transcript: events.Transcript
-) -> None:
+def _print_event(event: events.Event, writer: "AnswerWriter", asked: AskOptions, transcript: events.Transcript) -> None:
     """Print the answer as it arrives or when it is whole, and everything else on standard error."""
-    note = invocation.note
+    note, form = asked.invocation.note, asked.form
     match event:
         case events.TextArrived(text) if form == "stream":
             writer.write(text)
@@ -334,7 +331,7 @@ def _print_event(
                 note(f"the model wanted to call {one_line(call.name)}; a rule denied it")
             elif result.broke:
                 note(Failure(one_line(result.text, 200)))
-            elif invocation.verbose:
+            elif asked.invocation.verbose:
                 note(f"{call.name}: {result.text[:200]}")
         case events.Noticed(text):
             note(text)
@@ -365,10 +362,9 @@ def _print_code(transcript: events.Transcript) -> None:
     output.write(blocks[-1].code)
 
 
-def _show_request(
-    app: App, invocation: Invocation, asked: AskOptions, parts: Sequence[Part], chosen: sessions.Session | None
-) -> None:
-    agent = turns.agent(app, _model(app, invocation), instructions=asked.system)
+def _show_request(asked: AskOptions, parts: Sequence[Part], chosen: sessions.Session | None) -> None:
+    app = asked.invocation.app()
+    agent = turns.agent(app, _model(asked.invocation), instructions=asked.system)
     shown = turns.preview(app, app.db, agent, chosen.id if chosen else None, parts, "ask")
     messages = []
     for message in shown.messages:

@@ -219,7 +219,7 @@ def start(
     if invocation.interactive or not sys.stdin.isatty():
         from agent_cli.cli import ask  # not needed for a conversation
 
-        ask.answer(invocation, ask.AskOptions(words=[]))
+        ask.answer(ask.AskOptions(invocation, []))
     elif not at_terminal:
         raise UsageError("no prompt is given and the output is not a terminal; use `agent ask`")
     elif asks_which:

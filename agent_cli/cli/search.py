@@ -4,7 +4,6 @@ import os
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -137,15 +136,14 @@ def why(
     as_json: AsJson = False,
 ) -> None:
     """Show what was recalled for a question, and why; of words, what memory would add to them."""
-    app_, asked = app_, " ".join(words or ())
-    tell = partial(_why, app_, scores, as_json)
+    asked = " ".join(words or ())
     if asked and not recall_log.is_handle(asked):
         from agent_cli.app import turns  # no other search needs it
 
         with turns.recall_preview(app_, None, asked) as message:
-            print(tell(message))
+            print(_why(app_, scores, as_json, message))
     else:
-        print(tell(recall_log.message_id(app_.db, app_.scope.owner, asked or None)))
+        print(_why(app_, scores, as_json, recall_log.message_id(app_.db, app_.scope.owner, asked or None)))
 
 
 def _why(app_: App, scores: bool, as_json: bool, message: int) -> str:

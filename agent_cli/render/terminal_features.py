@@ -18,8 +18,6 @@ _END = "\x1b\\"
 _ADDRESS = Pattern(r"https?://[^\s\x1b<>\"'`|\\^{}\[\]]*[^\s\x1b<>\"'`|\\^{}\[\].,:;!?)*_~]")
 _PATH = Pattern(r"(?<![\w/.:@+-])/(?:[\w.@+-]+/)+[\w.@+-]*\w")
 KITTY_KEYS, OTHER_KEYS = ("\x1b[>1u", "\x1b[<u"), ("\x1b[>4;1m", "\x1b[>4m")
-_FOCUS = ("\x1b[?1004h", "\x1b[?1004l")
-_AT_ONCE = ("\x1b[?2026h", "\x1b[?2026l")
 _NOTIFIES = {"9": "\x1b]9;{}" + _END, "777": "\x1b]777;notify;agent;{}" + _END, "bell": "\a"}
 
 
@@ -59,11 +57,11 @@ class Features:
 
     @property
     def focus_reports(self) -> tuple[str, str]:
-        return _FOCUS if self.focus else ("", "")
+        return ("\x1b[?1004h", "\x1b[?1004l") if self.focus else ("", "")
 
     @property
     def at_once_modes(self) -> tuple[str, str]:
-        return _AT_ONCE if self.at_once else ("", "")
+        return ("\x1b[?2026h", "\x1b[?2026l") if self.at_once else ("", "")
 
     def notification(self, words: str) -> str:
         return _NOTIFIES[self.notify].format(clean(words).replace(";", ",")) if self.notify else ""
@@ -71,7 +69,6 @@ class Features:
 
 _ALL = Features(links=True, marks=True, title=True, at_once=True, focus=True, notify="9", keys=KITTY_KEYS)
 _XTERM = Features(title=True, focus=True, notify="bell", keys=OTHER_KEYS)
-_TMUX = Features(title=True, focus=True, notify="bell", keys=OTHER_KEYS)
 _NEW_TMUX = Features(links=True, marks=True, title=True, focus=True, notify="bell", keys=OTHER_KEYS)
 _BY_PROGRAM = {  # TERM_PROGRAM
     "ghostty": _ALL,
@@ -107,7 +104,7 @@ def detect(environ: Mapping[str, str]) -> Features:
         if program != "tmux":
             return Features()
         version = re.match(r"(?:next-)?(\d+)\.(\d+)", environ.get("TERM_PROGRAM_VERSION", ""))
-        return _NEW_TMUX if version and (int(version[1]), int(version[2])) >= (3, 4) else _TMUX
+        return _NEW_TMUX if version and (int(version[1]), int(version[2])) >= (3, 4) else _XTERM
     if program in _BY_PROGRAM:
         return _BY_PROGRAM[program]
     named = (features for beginning, features in _BY_TERM.items() if term.startswith(beginning))
@@ -124,9 +121,8 @@ def linked_files(text: str, features: Features) -> str:
     """The text with the files and folders that it names, and that exist, as links."""
 
     def link(found: re.Match[str]) -> str:
-        return (
-            features.link(f"file://{os.uname().nodename}{found[0]}", found[0]) if os.path.exists(found[0]) else found[0]
-        )
+        path = found[0]
+        return features.link(f"file://{os.uname().nodename}{path}", path) if os.path.exists(path) else path
 
     return _PATH.sub(link, linked(text, features)) if features.links else text
 
@@ -175,17 +171,11 @@ def _plain_key(sent: re.Match[str]) -> str:
         return alt + ("\x08" if modifiers & _CTRL else "\x7f")
     if 57344 <= code <= 63743:  # keys that are no characters, as those of the number pad
         return _KEYPAD.get(code, "")
-    if modifiers & _CTRL and (control := _control(key)):
+    control = chr(ord(key.upper()) & 0x1F) if key.isascii() and key.isalpha() else _CONTROLS.get(key, "")
+    if modifiers & _CTRL and control:
         return alt + control
     return alt + (key.upper() if modifiers & _SHIFT else key)
 
 
 _KEYPAD: dict[int, str] = dict(zip(range(57399, 57416), (*"0123456789", *"./*-+", "\r", "="), strict=True))
 _CONTROLS = dict(zip(" @2[\\]6^-_/?8", "\0\0\0\x1b\x1c\x1d\x1e\x1e\x1f\x1f\x1f\x7f\x7f", strict=True))
-
-
-def _control(key: str) -> str:
-    """The control character of a key; empty without one."""
-    if key.isascii() and key.isalpha():
-        return chr(ord(key.upper()) & 0x1F)
-    return _CONTROLS.get(key, "")

@@ -42,9 +42,8 @@ def review_(conversation: Conversation, argument: str) -> Screen:
     app = conversation.app
 
     async def show() -> None:
-        if await ReviewScreen(
-            conversation.app.memory, app.config.editor, screen_reader=bool(os.environ.get("ACCESSIBLE")), at_prompt=True
-        ).run():
+        aloud = bool(os.environ.get("ACCESSIBLE"))
+        if await ReviewScreen(app.memory, app.config.editor, screen_reader=aloud, at_prompt=True).run():
             upkeep.after_turn(app, app.db)
 
     return Screen(show)

@@ -64,19 +64,15 @@ def search(conversation: Conversation, argument: str) -> Result:
     """Search conversations, notes, summaries, facts and documents."""
     if not argument:
         raise UsageError("say what to find, as in /search dentist")
-    app = conversation.app
+    app, scope = conversation.app, conversation.app.scope
     embedder = upkeep.prepare_search(app, app.db)
     allowed = Filter(
-        app.scope.owner,
-        current_place=app.scope.place,
-        current_session=conversation.id,
-        fact_half_life=app.fact_half_life,
+        scope.owner, current_place=scope.place, current_session=conversation.id, fact_half_life=app.fact_half_life
     )
     found = recall.find(app.db, argument, allowed, app.time(), 10, embedder, least=recall.LEAST)
     known = found.verdict != "nothing"
-    hits = recall.with_replies(
-        app.db, found.hits if known else recall.mentions(app.db, argument, allowed, app.time(), 10)
-    )
+    hits = found.hits if known else recall.mentions(app.db, argument, allowed, app.time(), 10)
+    hits = recall.with_replies(app.db, hits)
     if not hits:
         return "nothing is known of it"
     above = "" if known else "nothing is known of it, only that it was mentioned:\n\n"
@@ -225,10 +221,8 @@ def tasks_(conversation: Conversation, argument: str) -> Result:
     match = re.fullmatch(r"(\d+|(?:t\d+\s*)+)(?:\s+|$)(.*)", rest.strip(), re.IGNORECASE | re.DOTALL)
     if match is None:
         raise UsageError("write the task and until when, as in /tasks snooze t4 1 hour")
-    named, when = (
-        tasks.named(app.db, owner, match[1].split()),
-        due_times.parse_moment(match[2], now, moments.local_zone()),
-    )
+    named = tasks.named(app.db, owner, match[1].split())
+    when = due_times.parse_moment(match[2], now, moments.local_zone())
     snoozed = [tasks.snooze(app.db, each, when, app.time) for each in named]
     return Receipt("\n".join(f"snoozed {tasks.receipt(each, now)}" for each in snoozed))
 

@@ -173,13 +173,7 @@ class Shell:
     def _tell_status(self, command: str, state: str) -> None:
         try:
             ran = subprocess.run(
-                command,
-                shell=True,
-                input=state,
-                capture_output=True,
-                text=True,
-                timeout=_STATUS_TIMEOUT,
-                errors="replace",
+                command, shell=True, input=state, capture_output=True, errors="replace", timeout=_STATUS_TIMEOUT
             )
             said = ran.stdout or ran.stderr
         except subprocess.TimeoutExpired:
