@@ -341,9 +341,8 @@ def edit(
 ) -> None:
     """Change a fact or its dates."""
     if (since or until) and words:
-        raise UsageError(
-            "--since and --until change the dates of one fact, as in: agent facts edit f1 --since 2026-03-01"
-        )
+        example = "agent facts edit f1 --since 2026-03-01"
+        raise UsageError(f"--since and --until change the dates of one fact, as in: {example}")
     fact = _find(app_, handle)
     if since or until:
         begins, ends = _span(app_, since, until)

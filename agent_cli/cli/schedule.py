@@ -108,14 +108,12 @@ def add(
 def list_(app_: App, as_json: AsJson = False, hidden: Hidden = False) -> None:
     """List schedules, the next one first."""
     found = schedules.listing(app_.db, app_.scope.owner, hidden=hidden)
-    output.listing(
-        found,
-        as_json,
-        Schedule.describe,
-        "id cron next what last",
-        lambda each: (each.handle, each.cron, _state(each, app_.time()), each.name, _last(each)),
-        "there are no such schedules" if hidden else "there are no schedules; `agent schedule add` adds one",
-    )
+
+    def row(each: Schedule) -> tuple[str, ...]:
+        return each.handle, each.cron, _state(each, app_.time()), each.name, _last(each)
+
+    empty = "there are no such schedules" if hidden else "there are no schedules; `agent schedule add` adds one"
+    output.listing(found, as_json, Schedule.describe, "id cron next what last", row, empty)
     if not (as_json or hidden):
         _warn_unless_run(app_, found)
 

@@ -4,7 +4,7 @@ import json
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from typer import Argument
 
@@ -40,14 +40,12 @@ def list_(app_: App, limit: Limit = 20, as_json: AsJson = False, hidden: Hidden 
     if rows and not as_json and (look := output.look()) and look.wrap:
         output.say(pages.sessions_page(rows, app_.time()))
         return
-    output.listing(
-        rows,
-        as_json,
-        dict,
-        "id day turns model title",
-        lambda row: (row["id"], row["day"], counted(row["turns"], "turn ", "turns"), row["model"], row["title"]),
-        "there are no such sessions" if hidden else "there are no sessions; `agent` begins one",
-    )
+
+    def shown(row: dict[str, Any]) -> list[Any]:
+        return [row["id"], row["day"], counted(row["turns"], "turn ", "turns"), row["model"], row["title"]]
+
+    empty = "there are no such sessions" if hidden else "there are no sessions; `agent` begins one"
+    output.listing(rows, as_json, dict, "id day turns model title", shown, empty)
 
 
 @app.command()

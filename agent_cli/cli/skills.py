@@ -46,16 +46,10 @@ def list_(
     if pending + every + hidden > 1:
         raise UsageError("say one of --pending, --all and --hidden")
     states = (ACCEPTED, PENDING, REJECTED, skills.MERGED, EXPIRED) if every else (PENDING if pending else ACCEPTED,)
+    found = skills.listing(app_.db, app_.scope.owner, limit, states=states, hidden=hidden)
     limited = pending or every or hidden
-    output.listing(
-        skills.listing(app_.db, app_.scope.owner, limit, states=states, hidden=hidden),
-        as_json,
-        skills.Skill.describe,
-        "id mark name what",
-        _row,
-        "there are no such skills" if limited else "there are no skills; `agent skills add NAME` adds one",
-        "mark",
-    )
+    empty = "there are no such skills" if limited else "there are no skills; `agent skills add NAME` adds one"
+    output.listing(found, as_json, skills.Skill.describe, "id mark name what", _row, empty, "mark")
 
 
 def _row(skill: skills.Skill) -> tuple[str, ...]:
@@ -85,9 +79,8 @@ def show(
     texts = {each.was["version"]: each.was["text"] for each in skills.former(app_.db, skill)}
     texts[skill.version] = skill.text
     if shown not in texts:
-        raise UsageError(
-            f"{skill.name} has no version {version}; `agent skills show {skill.name} --versions` lists them"
-        )
+        known = f"`agent skills show {skill.name} --versions` lists them"
+        raise UsageError(f"{skill.name} has no version {version}; {known}")
     words = str(texts[shown])
     if as_json:
         output.put_json(skill.describe() | {"text": words, "version": shown, "versions": list(texts)})

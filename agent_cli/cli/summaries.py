@@ -40,17 +40,14 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """List summaries, the latest first."""
-    output.listing(
-        summaries.newest(app_.db, app_.scope.owner, limit, unit),
-        as_json,
-        _described,
-        "id of day words marks",
-        lambda each: (
-            *(each.handle, _subject(each), _day(each), text.one_line(each.text, 70)),
-            f"{'extracted ' if each.method == EXTRACT else ''}{'pinned' if each.pinned else ''}".strip(),
-        ),
-        "there are no such summaries" if unit else "there are no summaries; a session gets one when it is closed",
-    )
+
+    def row(each: Summary) -> tuple[str, ...]:
+        marks = f"{'extracted ' if each.method == EXTRACT else ''}{'pinned' if each.pinned else ''}".strip()
+        return each.handle, _subject(each), _day(each), text.one_line(each.text, 70), marks
+
+    found = summaries.newest(app_.db, app_.scope.owner, limit, unit)
+    empty = "there are no such summaries" if unit else "there are no summaries; a session gets one when it is closed"
+    output.listing(found, as_json, _described, "id of day words marks", row, empty)
 
 
 @app.command()

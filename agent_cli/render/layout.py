@@ -224,8 +224,7 @@ _NUMBER = re.compile(r"-?[\d,.]*")
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], display: Display) -> str:
-    """Rows below their headings, numbers to the right, the last column wrapped; where that is too narrow, the first
-    value of each row alone, and the others with their names below it."""
+    """Rows below their headings, numbers to the right; too narrow: each value with its name below the first."""
     filled = [n for n in range(len(columns)) if any(row[n] for row in rows)]
     columns, rows = [columns[n] for n in filled], [[row[n] for n in filled] for row in rows]
     widths = [max(map(cell_width, [name, *(row[n] for row in rows)])) for n, name in enumerate(columns)]

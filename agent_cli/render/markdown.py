@@ -164,8 +164,7 @@ _SGR = re.compile(r"\x1b\[[\d;]*m")
 
 
 def _table_lines(rows: Sequence[str], display: Display, style: str) -> list[str]:
-    """The lines of a table in Markdown `rows`; none where the rows are no table: the second one gives the alignment of
-    its columns. Where its columns do not fit, a line for each cell that is not empty."""
+    """The lines of a table; none where the rows are none. Too wide a one has a line for each cell that is not empty."""
     if len(rows) < 2 or not all(_RULE.fullmatch(cell) for cell in _cells(rows[1])):
         return []
     cells, width = [_cells(row) for row in rows], display.width()

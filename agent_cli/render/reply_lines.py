@@ -140,8 +140,7 @@ def _plain(text: str) -> str:
 
 
 class ReplyCleaner:
-    """Removes control characters from a reply that arrives in pieces, and `marks` its lines that are worded like the
-    program's."""
+    """Removes control characters from a reply that arrives in pieces, and `marks` lines worded like the program's."""
 
     def __init__(self, marks: bool = True) -> None:
         self._marks = marks

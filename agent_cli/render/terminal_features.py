@@ -137,8 +137,7 @@ _FOCUS_REPORT = re.compile(r"\x1b\[([IO])")
 
 
 def split_reports(sent: str) -> tuple[str, str, bool | None]:
-    """What was sent without reports of the focus; the beginning of a key, cut off at its end; whether the window has
-    the focus, None without a report."""
+    """What was sent without reports of the focus; a key cut off at its end; whether the window has it, if told."""
     cut = _CUT_KEY.search(sent)
     whole = sent[: cut.start()] if cut else sent
     reports = _FOCUS_REPORT.findall(whole)

@@ -88,8 +88,7 @@ class Conversation:
         return self.id
 
     def turn(self, parts: Sequence[Part], *, instead: int | None = None, model: ChatModel | None = None) -> Work:
-        """Work that answers a message. `instead`: the id of the message that it replaces, with all after it. `model`:
-        answers this message only."""
+        """Work that answers a message; `instead`: the id of what it replaces; `model` answers this message only."""
         ended = ""  # what is said when the session was closed after a long silence: this begins another
         if not instead:
             closing.close_silent(self.app.db, self.app.time, self.app.close_after)
@@ -153,16 +152,14 @@ class Conversation:
         return lambda call: call.name in self.allowed_tools or approve(call)
 
     def reopen(self) -> int:
-        """The id of the session, reopened if it was closed meanwhile. Raises UsageError when it has no message, or
-        another process has it open."""
+        """The id of the session, reopened if need be. Raises UsageError without one, or if it is open elsewhere."""
         if self.session is None or self.id is None:
             raise UsageError("nothing has been said in this session yet")
         app = self.app
         return sessions.reopen(app.db, self.id, app.scope.owner, app.time(), app.terminal).id
 
     def take_back(self, since: int) -> tuple[list[Fact], list[Task]]:
-        """Take back a message of the session and all after it. Returns the facts learned from them, which stay, and the
-        reminders that were hidden with them."""
+        """Take back a message and all after it; returns facts learned from them, which stay, and hidden reminders."""
         db, owner = self.app.db, self.app.scope.owner
         taken_back = rewind.take_back(db, self.reopen(), owner, since, self.app.time)
         with suppress(StoreBusy):  # it is done; after an error the person would take back the message before it too

@@ -87,8 +87,7 @@ def resumed(app: App, session: Session) -> str:
 
 
 def last_exchange(app: App, session: Session, display: Display) -> str:
-    """The last question of a session and the beginning of its answer, drawn as they were, and whether the answer was
-    cut off; empty without a question."""
+    """The last question of a session and the beginning of its answer, drawn as they were; empty without a question."""
     asked = log.nth_last(app.db, session.id, "user", 1)
     if asked is None:
         return ""
@@ -205,8 +204,7 @@ class ModelOffer:
         return known
 
     def accept(self, line: str) -> Work | None:
-        """What was offered for this answer; None when nothing was suggested, or the line is no answer to it. It ends
-        the suggestion in any case: a later `y` may answer another question."""
+        """What was offered for this answer, or None. The offer ends anyway: a later `y` answers something else."""
         offered, self._offered = self._offered, {}
         typed = line.strip().lower()
         return offered.get("y" if typed == "yes" else typed)

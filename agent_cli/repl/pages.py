@@ -1,6 +1,4 @@
-"""What is remembered, as pages for a person: lists, the hits of a search, why something was recalled, a row in its
-place, and what the review shows of a proposal: in full all that a yes keeps, shortened what only gives its source.
-"""
+"""What is remembered, as pages for a person: lists, hits, reasons, a row in its place, a proposal for review."""
 
 import re
 import textwrap

@@ -58,8 +58,7 @@ class Reminders:
 
 @contextmanager
 def shown_meanwhile(app: App, show: Callable[[str], None], *, quiet: bool) -> Iterator[None]:
-    """Show reminders as they become due, from a thread of its own, for programs without a prompt. Where nobody sees a
-    line, they are left to the next prompt or `ask`, unless there is a command for them."""
+    """Show due reminders from a thread of its own, without a prompt; left to the next one where nobody sees a line."""
     if not app.config.remind_command and (quiet or not sys.stderr.isatty()):
         yield
         return

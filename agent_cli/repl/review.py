@@ -38,8 +38,7 @@ _MAX_BATCH = 50  # proposals that one typed yes keeps: more cannot be read throu
 
 
 class ReviewScreen:
-    """One pass through the queue, of a session or of all. `editor` is the setting of that name; `at_prompt`: the
-    person goes on at the prompt, with slash commands."""
+    """One pass through the queue, of a session or of all; `at_prompt`: the person goes on with slash commands."""
 
     def __init__(
         self,

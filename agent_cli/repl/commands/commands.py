@@ -75,9 +75,8 @@ class Leave(Exception):
 
 
 def unexpected(name: str, argument: str) -> UsageError:
-    return UsageError(
-        f"{name} takes no {text.one_line(argument, 40)!r}; it was not run, /help {name} says how it is used"
-    )
+    typed = text.one_line(argument, 40)
+    return UsageError(f"{name} takes no {typed!r}; it was not run, /help {name} says how it is used")
 
 
 def count(argument: str) -> int:

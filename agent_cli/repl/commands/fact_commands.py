@@ -24,6 +24,7 @@ from agent_cli.store import ids
 from agent_cli.values import frozen
 
 _SHOWN = 20
+_TAKES = "/remember takes a statement, as in /remember I live in Graz"
 _LAST = 50  # messages among which /remember without text finds the last typed one
 
 
@@ -154,13 +155,10 @@ def _reach(argument: str) -> tuple[str, str]:
 def _keep(conversation: Conversation, said: _Statement, reach: str) -> str:
     """Keep the statement, or propose it where it was not typed; returns the receipt."""
     app = conversation.app
+    place = app.scope.place if reach == "--here" else ""
+    session = conversation.ensure_session() if reach == "--session" else None
     claim = adoption.claim(
-        said.words,
-        said.origin,
-        quote=said.quote,
-        message=said.message,
-        place=app.scope.place if reach == "--here" else "",
-        session=conversation.ensure_session() if reach == "--session" else None,
+        said.words, said.origin, quote=said.quote, message=said.message, place=place, session=session
     )
     masked = " (a secret in it was masked)" if claim.statement != said.words.strip() else ""
     if said.origin != "typed" and not said.agreed:
@@ -182,21 +180,15 @@ def _last_said(conversation: Conversation) -> list[_Statement]:
         raise UsageError("nothing was said in this session yet: write what is true, as in /remember I live in Graz")
     by_hand = conversation.origin == "typed"
     if asked := [each for each in capture.requests(last.parts) if each.kind in ("statement", "given")]:
-        return [
-            _Statement(
-                each.statement,
-                readings.least_trusted((conversation.origin, each.trust)),
-                each.quote,
-                last.id,
-                by_hand and each.kind == "given" and len(each.statement) <= listener.MAX_SHOWN,
-            )
-            for each in asked[: listener.MAX_LINES]
-        ]
+        found = []
+        for each in asked[: listener.MAX_LINES]:
+            origin = readings.least_trusted((conversation.origin, each.trust))
+            agreed = by_hand and each.kind == "given" and len(each.statement) <= listener.MAX_SHOWN
+            found.append(_Statement(each.statement, origin, each.quote, last.id, agreed))
+        return found
     handed = [part for part in last.parts if part.origin in ("typed", "pasted")]
     if not handed:
-        raise UsageError(
-            "nothing of your last message was typed here: /remember takes a statement, as in /remember I live in Graz"
-        )
+        raise UsageError(f"nothing of your last message was typed here: {_TAKES}")
     words = "".join(part.text for part in handed)
     stated = [each for each in text.sentences(words) if statements.states_something(each)]
     if not stated:
@@ -208,7 +200,7 @@ def _last_said(conversation: Conversation) -> list[_Statement]:
 
 def _refusal(words: str) -> str:
     what = "is a question" if statements.is_question(words) else "states nothing"
-    return f"{what}: /remember takes a statement, as in /remember I live in Graz"
+    return f"{what}: {_TAKES}"
 
 
 _SHOWN_SKILLS = 50

@@ -62,19 +62,16 @@ async def choose(app: App) -> sessions.Session | None:
 @command("/new", "/clear", examples=("/new",))
 def new(conversation: Conversation, argument: str) -> Result:
     """Start a fresh session. Nothing is deleted: the old one is closed and kept."""
-    left = conversation.leave()
-    return (
-        f"{left.handle} is closed and kept; what you say next begins a new session" if left else "this session is new"
-    )
+    if left := conversation.leave():
+        return f"{left.handle} is closed and kept; what you say next begins a new session"
+    return "this session is new"
 
 
 @command("/close", on_file=True, changes=True, examples=("/close",))
 def close(conversation: Conversation, argument: str) -> Result:
     """Close the session and write its summary. Ctrl-C keeps it open."""
     session = conversation.session
-    if session is None:
-        return "nothing has been said yet"
-    return conversation.close(session)
+    return conversation.close(session) if session else "nothing has been said yet"
 
 
 @command("/sessions [COUNT]", on_file=True, examples=("/sessions", "/sessions 50"))

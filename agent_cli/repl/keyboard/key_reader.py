@@ -85,8 +85,7 @@ class _Keyboard:
 
 
 class KeyReader(_Keyboard):
-    """Reads single keys while it is entered. `say` prints a warning; by default it stands between the question and the
-    question repeated."""
+    """Reads single keys while it is entered. `say` prints a warning, by default followed by the question again."""
 
     def __init__(self, say: Callable[[str], None] | None = None):
         super().__init__(get_app_session().input)
@@ -238,8 +237,7 @@ def _is_text(key: KeyPress) -> bool:
 
 
 class TurnKeyboard(_Keyboard):
-    """Calls `cancel` at Ctrl-C and Esc, on its own thread, and leaves the other keys for the next prompt. `show` is
-    called with what is typed ahead, whenever it changes, on that thread too. `modes`: set and ended by these."""
+    """Calls `cancel` at Ctrl-C and Esc and `show` with what is typed ahead for the next prompt, on its own thread."""
 
     def __init__(
         self,
@@ -323,8 +321,7 @@ _READ = 65536
 
 
 class LineReader(_Keyboard):
-    """Reads lines from a terminal in its usual mode, for questions in the place of KeyReader. `interrupt` is to be
-    called at Ctrl-C, which comes as a signal."""
+    """Reads lines from a terminal in its usual mode, in the place of KeyReader. Ctrl-C, a signal, calls `interrupt`."""
 
     _waiting: ClassVar["asyncio.Future[str] | None"] = None  # of any instance: there is one terminal and one Ctrl-C
 
@@ -445,9 +442,10 @@ class PickerRow(NamedTuple):  # a list has thousands: as dataclasses, with a pre
 
 @frozen
 class PickerList:
-    """What is chosen from. `nothing`: said where no row has the typed words. `preview` gives, for a key, lines of at
-    most so many cells, of which `previewed` are shown. `elsewhere`: typed words that no row has are returned, to be
-    looked for elsewhere."""
+    """What is chosen from. `nothing` is said where no row has the typed words; with `elsewhere` they are returned.
+
+    `preview` gives lines of at most so many cells for a key, of which `previewed` are shown.
+    """
 
     question: str
     rows: Sequence[PickerRow]

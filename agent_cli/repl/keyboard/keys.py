@@ -73,8 +73,7 @@ WINDOW = Window()
 
 
 def understand(input: Input) -> None:
-    """Have an input understand what terminals send in the modes of `terminal_features`, and end a paste whose end mark
-    was lost: prompt-toolkit would take every further key for part of it."""
+    """Have an input understand what terminals send, and end a paste whose end mark was lost: it would go on."""
     parser: Any = getattr(input, "vt100_parser", None)
     if parser is None or "feed" in vars(parser):
         return
@@ -153,8 +152,7 @@ def text_of(pressed: Sequence[KeyPress], enter: str = "\n") -> str:
 
 
 class Pastes:
-    """The pasted pieces of the current line, also of one that came back from the history. A paste of `collapse`
-    characters, or of LARGE_LINES, is large; with 0 none is."""
+    """The pasted pieces of the current line. One of `collapse` characters or LARGE_LINES is large; with 0 none is."""
 
     def __init__(self, collapse: int = 0) -> None:
         self.pieces: list[str] = []
@@ -260,9 +258,10 @@ def bindings(
     last: Callable[[], tuple[str, Sequence[Part]]] = lambda: ("", ()),
     search: Callable[[], None] = lambda: None,
 ) -> KeyBindings:
-    """The key bindings of the prompt. `say` prints a line above the prompt, `edit` opens a text in the editor, `search`
-    shows the list of what was sent, `last` returns the line that edits the person's last message, mostly empty, and the
-    parts of that message."""
+    """The key bindings of the prompt. `say` prints above it, `edit` opens the editor, `search` shows what was sent.
+
+    `last` returns the line that edits the person's last message, mostly empty, and the parts of that message.
+    """
     keys = KeyBindings()
     _bind_line(keys, pastes)
     last_stop = 0.0
@@ -322,8 +321,7 @@ def bindings(
 
 
 def _bind_line(keys: KeyBindings, pastes: Pastes) -> None:
-    """Enter, new lines and pastes. Tab while the menu is being made does when it is ready what it does in an open one;
-    the library ignores it."""
+    """Enter, new lines, pastes; and Tab, which the library ignores while the menu is being made."""
 
     @keys.add("enter")
     @keys.add(SEND)

@@ -119,8 +119,7 @@ class _PromptSession(PromptSession[str]):
 
 
 class PromptInput:
-    """Reads lines at the prompt. `session` gives the id of the current session; `say` prints a line above the prompt.
-    For a screen reader the completion menu does not open by itself."""
+    """Reads lines at the prompt; `say` prints above it. Aloud the completion menu does not open by itself."""
 
     def __init__(self, app: App, session: Callable[[], int | None], say: Callable[[str], None], display: Display):
         keys.show_invisible()
@@ -194,8 +193,7 @@ class PromptInput:
         self.application.invalidate()
 
     async def answer(self, question: str, stop: Callable[[], None] = lambda: None, *, key: bool = False) -> str:
-        """The line, or the `key`, typed once the question stands there, in lower case; empty after Esc, Ctrl-D or
-        Ctrl-C, which calls `stop` too."""
+        """The line or `key` typed at the question; empty after Esc, Ctrl-D or Ctrl-C, which calls `stop`."""
         typed = await (self._dumb or KeyReader()).answer(question, key=key)
         if typed == STOP:
             stop()
@@ -282,8 +280,7 @@ PreviewItem = tuple[tuple[str, int], str]
 
 
 class RecallPreview:
-    """What memory would add to the draft, above the prompt. `session` gives the id of the current session; `redraw`
-    redraws the prompt."""
+    """What memory would add to the draft, above the prompt, which `redraw` draws again."""
 
     def __init__(self, app: App, session: Callable[[], int | None], buffer: Buffer, redraw: Callable[[], None]):
         self._app, self._session, self._buffer, self._redraw = app, session, buffer, redraw

@@ -157,8 +157,7 @@ class Shell:
             loop.add_signal_handler(signal.SIGINT, interrupt)
 
     def _status_below(self) -> str:
-        """The line below the prompt, which names the title of the window too: what the command of the settings told
-        last, while it runs again, else the model and how much of its context is used."""
+        """The line below the prompt: what the command of the settings told last, or the model. Sets the title too."""
         state = self._conversation.state()
         _print(self.display.terminal.titled(f"agent: {state['name']}" if state["name"] else "agent"))
         if self.display.screen_reader:
@@ -258,8 +257,7 @@ class Shell:
         return ""
 
     async def _send(self, line: str, parts: Sequence[Part]) -> str:
-        """Send a message with the files it names; returns the next draft: the line when one of them cannot be read, and
-        the command that makes a task of what the message asks not to forget."""
+        """Send a message with the files it names; returns the next draft: the line again, or one for its to-do."""
         try:
             parts = prompt_input.attach(parts)
         except UsageError as error:
@@ -356,8 +354,7 @@ class Shell:
             _print(self.display.terminal.notification(words))
 
     async def _ask(self, needed: ApprovalNeeded, stop: Callable[[], None]) -> bool:
-        """Show the call with its real arguments: y allows it once, a until the session ends, anything else refuses.
-        Ctrl-C ends the turn as well."""
+        """Show the call with its real arguments: y allows it once, a until the session ends, anything else refuses."""
         if self._app.child:
             return False
         self._call("a question waits for you")
@@ -443,8 +440,7 @@ class Spinner:
         self._thread: threading.Thread | None = None
 
     def show(self, label: Callable[[], str], hint: str = "") -> None:
-        """Show the label and the seconds since now, until another label or `hide`; `label` is called at each redraw.
-        `hint`: what to do, shown too after a minute."""
+        """Show the label, called at each redraw, and the seconds since now; after a minute also the hint what to do."""
         with self._changed:
             self._label, self._hint, self._started = label, hint, self._now()
             if self._thread is None and self._display.spinner:
