@@ -71,8 +71,8 @@ def search(conversation: Conversation, argument: str) -> Result:
     )
     found = recall.find(app.db, argument, allowed, app.time(), 10, embedder, least=recall.LEAST)
     known = found.verdict != "nothing"
-    hits = found.hits if known else recall.mentions(app.db, argument, allowed, app.time(), 10)
-    hits = recall.with_replies(app.db, hits)
+    shown = found.hits if known else recall.mentions(app.db, argument, allowed, app.time(), 10)
+    hits = recall.with_replies(app.db, shown)
     if not hits:
         return "nothing is known of it"
     above = "" if known else "nothing is known of it, only that it was mentioned:\n\n"
