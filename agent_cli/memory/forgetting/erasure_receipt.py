@@ -205,12 +205,8 @@ def _search_terms(wanted: SearchTerms, size: int) -> list[str]:
     """Words too long to occur by chance, and lines without such a word; the longest, as many as a few seconds allow."""
     least = distinctive_length(size)
     words = [word for word in wanted.words if len(word) >= least]
-    single = set(words)
-    lines = [
-        line
-        for line in wanted.lines
-        if len(line) >= keywords.MIN_LINE and not single & set(keywords.distinctive_words([line]))
-    ]
+    single, lines = set(words), [line for line in wanted.lines if len(line) >= keywords.MIN_LINE]
+    lines = [line for line in lines if single.isdisjoint(keywords.distinctive_words([line]))]
     chosen = sorted(words, key=len, reverse=True) + sorted(lines, key=len, reverse=True)
     return chosen[: max(_LEAST, _WORK // max(1, size))]
 

@@ -38,10 +38,8 @@ def _pages(db: Database, table: str, columns: str) -> Iterator[list[tuple[Any, .
     if db.value("select wr from pragma_table_list where name = ?", (table,)):  # without row ids they are small
         yield db.rows(f"select 0, {columns} from {table}")
         return
-    last = 0
-    while rows := db.rows(
-        f"select rowid, {columns} from {table} where rowid > ? order by rowid limit {_PAGE}", (last,)
-    ):
+    page, last = f"select rowid, {columns} from {table} where rowid > ? order by rowid limit {_PAGE}", 0
+    while rows := db.rows(page, (last,)):
         yield rows
         last = rows[-1][0]
 

@@ -312,11 +312,8 @@ def refresh_all(db: Database, seconds: float = _TAIL_SECONDS) -> None:
 
 
 def is_complete(db: Database) -> bool:
-    return (
-        word_tables.trigrams_until(db) is None
-        and not word_tables.is_importing(db)
-        and not db.value("select 1 from stale limit 1")
-    )
+    waits = word_tables.trigrams_until(db) is not None or word_tables.is_importing(db)
+    return not (waits or db.value("select 1 from stale limit 1"))
 
 
 def catch_up(db: Database) -> bool:

@@ -550,10 +550,7 @@ def _sessions(db: Database, hits: Sequence[tuple[int, float]]) -> dict[int, floa
 
 
 def _average(db: Database, files: bool) -> float:
-    # One bound: with two SQLite reads from the wrong one.
-    newest = (
-        "id < min(0, (select min(id) from passage) + 1000)"
-        if files
-        else "id > max(0, (select max(id) from passage) - 1000)"
-    )
+    newest = "id > max(0, (select max(id) from passage) - 1000)"  # one bound: with two SQLite reads from the wrong one
+    if files:
+        newest = "id < min(0, (select min(id) from passage) + 1000)"
     return float(db.value(f"select avg(length) from passage where {newest}") or 1.0)

@@ -217,11 +217,9 @@ def _import_session(db: Database, scope: Scope, parsed: _ParsedSession, source: 
     first = {each.external_id: each for each in reversed(parsed.messages) if each.external_id not in known_ids}
     wanted = new = list(first.values())[::-1]
     if tombstones.any_exist(db):
-        wanted = [
-            each
-            for each in new
-            if not tombstones.contains(db, tombstones.message_form(clock.utc(each.at), each.text), scope.owner)
-        ]
+        forms = [tombstones.message_form(clock.utc(each.at), each.text) for each in new]
+        erased = tombstones.erased_among(db, forms, scope.owner)
+        wanted = [each for each, form in zip(new, forms, strict=True) if form not in erased]
     if not wanted and (known or new):  # nothing new, or everything new was forgotten before
         return 0, 0
     session = known or sessions.add_imported(
