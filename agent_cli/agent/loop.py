@@ -168,8 +168,7 @@ def _reply(
     unlogged: Done | None = None,
     finish: str = "stop",
 ) -> Generator[Event, None, tuple[Message, Done]]:
-    """Stream one reply into the log. `unlogged`: the end of an earlier request without a reply, whose tokens count.
-    `finish`: that of a reply which the model ends by itself."""
+    """Stream one reply into the log. `unlogged`: the end of an earlier request, whose tokens count."""
     shown = model_context.build(agent, context, extra)
     if agent.wait_until_read:
         agent.wait_until_read(agent.model.name, shown, cancel)

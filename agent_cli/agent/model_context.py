@@ -193,8 +193,7 @@ def learn_factor(db: Database, model: str, estimated: int, counted: int) -> None
 
 
 def _plain(messages: Sequence[Message], model: str, room: int) -> Context:
-    """The request for a small model, without tools and fences: what is known stands as sentences of the person's. The
-    date, earlier sessions and longer instructions are left out: it answers with them, whatever is asked."""
+    """The request for a small model, which repeats what it is told: what is known as sentences, no tools, no date."""
     language = "short English sentence" if "smollm" in model.lower() else "short sentence, in the person's language"
     instructions, plain = f"Answer the question in one {language}.", list[Message]()
     for each in messages:

@@ -48,8 +48,7 @@ class Shown:
 
 
 def select(db: Database, scope: Scope, session: int | None, now: datetime, budget: int) -> list[Fact]:
-    """The facts of the profile, within so many tokens: those pinned, wishes and limits first, then what was confirmed
-    last. `session`: the one it is for, of which some facts may be true alone."""
+    """The facts of the profile, within so many tokens: pinned ones, wishes and limits first, then the latest."""
     if budget <= 0:
         return []
     listed = facts.listing(db, scope.owner, -1, not_over=now, place=scope.place)

@@ -72,8 +72,7 @@ class Selection:
 def recall_for_message(
     context: ToolContext, message: int, words: str, shown: Sequence[int], in_profile: Collection[int] = ()
 ) -> Sequence[str]:
-    """Recall memories for a message and record them; returns the names of damaged indexes. `shown`: numbers of the
-    messages that the model sees anyway. `in_profile`: those of the facts."""
+    """Recall and record memories for a message; returns the damaged indexes. `shown`: messages that are seen anyway."""
     rounds = tombstones.erasure_count(context.remembered)
     selection = select(context, words, (*shown, message), in_profile, logged=True)
     called = _called_skill(context, words)

@@ -160,8 +160,7 @@ def open_app(
     reads: bool = True,
     incognito: bool = False,
 ) -> App:
-    """Read the settings and open the database. Raises ConfigError and StoreError. `child`: the assistant started this
-    process. `incognito`: the file is neither opened nor created."""
+    """Read the settings and open the database, not if `incognito`. `child`: the assistant started this process."""
     loaded = settings_file.load(config_file or settings_file.default_file(environ), environ, flags)
     policy.check_rules(loaded.config.rules, lambda key: _place_of_rule(loaded, key))
     path = settings_file.database(loaded.config, environ)
@@ -175,8 +174,7 @@ def open_app(
     except FileNotFoundError:  # it has been deleted
         folder = Path.home()
     embedders = EmbedderSelection(engine_of(loaded.config), loaded.config.embed_model)
-    scope = Scope(PERSON, place_of(folder))
-    app = App(loaded, db, clock.now, scope, notice, embedders, child, reads=reads, path=path)
+    app = App(loaded, db, clock.now, Scope(PERSON, place_of(folder)), notice, embedders, child, reads=reads, path=path)
     app.learns, app.keeps, app.terminal = not incognito, not incognito, holder.terminal()
     with suppress(StoreError):  # a read-only file: the error is raised where something is written
         app.finished_erasure = finish_erasure(app, db)

@@ -37,8 +37,7 @@ SUGGESTIONS = {
 
 
 def chat(app: App, db: Database) -> tuple[ChatModel, str]:
-    """The model that answers, and a notice when the person should know which, or an empty string. Raises AgentError.
-    While it is the offline one it is chosen again at each call: a server may have been started since."""
+    """The model that answers, and a notice when the person should know which. The offline one is chosen at each call."""
     with app.lock:
         if app.model is not None:
             return app.model, ""
@@ -57,8 +56,7 @@ def planned(app: App, db: Database) -> ChatModel:
 
 
 def cheap(app: App, db: Database) -> ChatModel | None:
-    """The model for summaries and other jobs; None when no server answers, and for a model below a billion parameters
-    that was not named for them: it repeats itself where it is to sum up, and writes no JSON."""
+    """The model for summaries and other jobs; None without a server, and for a small one not named for them."""
     name = app.config.cheap_model or app.config.model
     model = _create(app, name, "cheap", db)[0]  # at each call: with "auto" a server may have started or stopped
     too_small = not app.config.cheap_model and is_small(model.name)

@@ -38,8 +38,7 @@ ChooseModel = Callable[[], tuple[ChatModel, str]]
 
 
 def run(app: App, question: Question, choose: ChooseModel | None = None) -> Generator[Event, None, None]:
-    """The events of one turn, with notices about the model and memory. Raises AgentError. The model is chosen once the
-    message is in the log, by `choose` or as where nobody is at a prompt. Closing the generator ends the turn."""
+    """The events of one turn. The model is chosen once the message is in the log. Closing the iterator ends it."""
     if app.child:  # nobody typed what a program says that the assistant has started
         parts = [replace(part, origin="tool") if part.origin == "typed" else part for part in question.parts]
         question = replace(question, parts=parts, at_keyboard=False)
@@ -77,8 +76,7 @@ class Outcome:
 def run_once(
     app: App, parts: Sequence[Part], kind: str, cancel: Cancel | None = None, *, title: str = "", **asked: Any
 ) -> Outcome:
-    """Run one turn unattended in a session of its own; calls that need approval are refused and listed. `asked`: other
-    fields of the Question. An error is part of the outcome. Raises Cancelled."""
+    """Run one turn unattended, in a session of its own. `asked`: other fields of the Question. Raises Cancelled."""
     refused: dict[str, None] = {}
     error: AgentError | None = None
     cancel = Cancel() if cancel is None else cancel

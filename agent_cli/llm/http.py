@@ -112,8 +112,7 @@ _NUMBERS = re.compile(r"\((\d+) tokens\) exceeds .*?\((\d+) tokens\)")
 
 @dataclass(eq=False)
 class ServerFault(Exception):
-    """An error of the server or of the connection. Never leaves `llm`. The status says little (400 is a missing
-    capability, a small context or a bad request); by the `kind` the model decides what can be done."""
+    """An error of the server or of the connection. Never leaves `llm`. Its `kind` tells the model what can be done."""
 
     kind: str
     message: str = ""

@@ -92,8 +92,7 @@ def summarise_period(context: JobContext, job: jobs.Job) -> Effect:
 
 
 def write_period(context: JobContext, owner: str, period: Period, *, force: bool = False) -> Iterator[str]:
-    """Write the summary of a period now; yields its text as it arrives, and nothing when it is up to date. `force`:
-    write it all the same. Raises AgentError, and saves nothing, when its sources change meanwhile."""
+    """Write a summary now, and yield its text; `force`: if up to date too. Raises AgentError when sources change."""
     material = period_summaries.collect(context.db, owner, period, context.max_characters)
     if not material.items:
         with context.db.write():
