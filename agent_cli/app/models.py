@@ -37,7 +37,7 @@ SUGGESTIONS = {
 
 
 def chat(app: App, db: Database) -> tuple[ChatModel, str]:
-    """The model that answers, and a notice when the person should know which. The offline one is chosen at each call."""
+    """The model that answers, and a notice when the person should know which. The offline one is chosen each time."""
     with app.lock:
         if app.model is not None:
             return app.model, ""
