@@ -20,8 +20,9 @@ from agent_cli.errors import ContextExceeded
 from agent_cli.llm.engine import is_small
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.conversations import digest, log, readings, sessions
+from agent_cli.memory.language import statements
 from agent_cli.memory.search import recall_log
-from agent_cli.messages import Message, Part
+from agent_cli.messages import Message, Part, Role
 from agent_cli.store import meta
 from agent_cli.store.db import Database
 from agent_cli.tools import tool as tools
@@ -39,6 +40,7 @@ _LEAST_CHANGE = 0.02  # of the factor, to be written
 _FENCED = re.compile("⟦([^⟦⟧]*)⟧")
 _MARKED = re.compile("⟦[^⟦⟧]*⟧")
 _REMEMBERED = re.compile(r"- (?:[a-z]+\d+, \d\d \w+ \d{4}(?:, person)?(?: \([^)]*\))?: )?(?![a-z]+\d+, )")
+_MILLIONS, _MOST_TOLD = re.compile(r"\d+m\b"), 3  # in the name of a model; messages
 _HANDLE_BEHIND = re.compile(r"(?<=\S) \(f\d{1,18}\b[^()]*\)$")
 
 
@@ -193,9 +195,10 @@ def learn_factor(db: Database, model: str, estimated: int, counted: int) -> None
 
 
 def _plain(messages: Sequence[Message], model: str, room: int) -> Context:
-    """The request for a small model, which repeats what it is told: what is known as sentences, no tools, no date."""
+    """The request for a small model, which repeats what it is told: what is known as sentences, no tools, no date. One
+    with some hundred million parameters repeats its answers too: of the conversation it gets what the person told."""
     language = "short English sentence" if "smollm" in model.lower() else "short sentence, in the person's language"
-    instructions, plain = f"Answer the question in one {language}.", list[Message]()
+    instructions, said = f"Answer the question in one {language}.", list[tuple[Role, list[str], str]]()
     for each in messages:
         if each.role not in ("user", "assistant") or not each.content.strip():
             continue
@@ -203,11 +206,20 @@ def _plain(messages: Sequence[Message], model: str, room: int) -> Context:
         around = [fenced.strip() for fenced in _FENCED.findall(f"{each.before}\n{each.after}")]
         remembered = [line for fenced in around for line in fenced.split("\n") if _REMEMBERED.match(line)]
         known = [text.with_full_stop(_REMEMBERED.sub("", _HANDLE_BEHIND.sub("", line))) for line in remembered]
-        about = f"About me: {' '.join(dict.fromkeys(known))}" if known else ""
         asks = [] if each.text else around  # the program's question, where the person has none
         asked = [fenced for fenced in asks if not fenced.startswith("Today is") and "\n- " not in fenced]
-        plain.append(Message(each.role, "\n\n".join(filter(None, (about, words, *asked)))))
-    plain = _alternating(plain)
+        said.append((each.role, known, "\n\n".join(filter(None, (words, *asked)))))
+    if said and _MILLIONS.search(model.lower()):
+        *earlier, (role, known, words) = said
+        before = [line for _, lines, _ in earlier for line in lines]
+        told = [line for by, _, line in earlier if by == "user" and not statements.asks(line)][-_MOST_TOLD:]
+        said = [(role, [*before, *map(text.with_full_stop, told), *known], words)]
+    plain = _alternating(
+        [
+            Message(role, f"About me: {' '.join(dict.fromkeys(known))}\n\n{words}" if known else words)
+            for role, known, words in said
+        ]
+    )
     sizes = {"instructions": text.tokens(instructions), "tools": 0, "conversation": sum(map(_size, plain))}
     return Context((Message("system", instructions), *plain), (), sizes, room)
 

@@ -62,7 +62,7 @@ def test_a_small_model_gets_one_sentence_no_tools_no_marks_and_what_is_known_as_
     memory = MemoryContext(context.db, HERE, lambda: NOON)
     for statement in ("I live in Graz", "Answer me in verse"):
         adoption.add(memory, adoption.claim(statement, "typed"))
-    assistant = chunks([Text("In Graz."), Done()], [Text("Rome."), Done()])
+    assistant = chunks(*[[Text("In Graz."), Done()]] * 4)
     assistant.model.name = "qwen3:0.6b"
     run(assistant, context, "Where do I live?")
     run(assistant, context, "And the Pope?")
@@ -72,6 +72,13 @@ def test_a_small_model_gets_one_sentence_no_tools_no_marks_and_what_is_known_as_
         ("user", "About me: Answer me in verse. I live in Graz.\n\nWhere do I live?"),
         ("assistant", "In Graz."),
         ("user", "And the Pope?"),
+    ]
+    assistant.model.name = "smollm2:135m"
+    run(assistant, context, "My dog is called Bruno")
+    run(assistant, context, "What is it called?")
+    assert [each.content for each in assistant.model.requests[-1]] == [
+        "Answer the question in one short English sentence.",
+        "About me: Answer me in verse. I live in Graz. My dog is called Bruno.\n\nWhat is it called?",
     ]
     assert [name for name in ("smollm2:135m", "gemma3:270m", "X/Qwen2.5-0.5B.gguf") if not is_small(name)] == []
     assert [name for name in ("qwen3:4b", "llama3.2:1b", "phi3.5", "qwen3:30b-a3b", "v0.1b2") if is_small(name)] == []

@@ -1,6 +1,6 @@
 """The languages whose sentences are understood by rules. Each is a module with the constants of english.py, most of
-them regular expressions in lower case; what a language has no words for is left out. One more language is one more
-module in `ALL`."""
+them regular expressions in lower case; what a language has no words for is left out, but TIME_UNITS stands in each. One
+more language is one more module in `ALL`."""
 
 import re
 from functools import cache
