@@ -40,7 +40,7 @@ _LEAST_CHANGE = 0.02  # of the factor, to be written
 _FENCED = re.compile("⟦([^⟦⟧]*)⟧")
 _MARKED = re.compile("⟦[^⟦⟧]*⟧")
 _REMEMBERED = re.compile(r"- (?:[a-z]+\d+, \d\d \w+ \d{4}(?:, person)?(?: \([^)]*\))?: )?(?![a-z]+\d+, )")
-_MILLIONS, _MOST_TOLD = re.compile(r"\d+m\b"), 3  # in the name of a model; messages
+_MILLIONS, _MOST_STATED = re.compile(r"\d+m\b"), 3  # in the name of a model; messages
 _HANDLE_BEHIND = re.compile(r"(?<=\S) \(f\d{1,18}\b[^()]*\)$")
 
 
@@ -212,8 +212,8 @@ def _plain(messages: Sequence[Message], model: str, room: int) -> Context:
     if said and _MILLIONS.search(model.lower()):
         *earlier, (role, known, words) = said
         before = [line for _, lines, _ in earlier for line in lines]
-        told = [line for by, _, line in earlier if by == "user" and not statements.asks(line)][-_MOST_TOLD:]
-        said = [(role, [*before, *map(text.with_full_stop, told), *known], words)]
+        stated = [line for by, _, line in earlier if by == "user" and not statements.asks(line)][-_MOST_STATED:]
+        said = [(role, [*before, *map(text.with_full_stop, stated), *known], words)]
     plain = _alternating(
         [
             Message(role, f"About me: {' '.join(dict.fromkeys(known))}\n\n{words}" if known else words)
