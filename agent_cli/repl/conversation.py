@@ -68,7 +68,9 @@ class Conversation:
 
     def state(self) -> dict[str, Any]:
         """What the line below the prompt may tell; `context_percent` is None before the first answer of a model."""
-        app, session = self.app, self.session
+        app, session, folder = self.app, self.session, ""
+        with suppress(OSError):  # it may be gone
+            folder = os.getcwd()
         last = log.nth_last(app.db, session.id, "assistant", 1) if session else None
         tokens, window = (last.usage.tokens_in + last.usage.tokens_out, app.config.num_ctx) if last else (0, 1)
         return {
@@ -77,7 +79,7 @@ class Conversation:
             "model": last.usage.model if last else "",
             "context_percent": min(100, round(100 * tokens / window)) if tokens else None,
             "num_ctx": app.config.num_ctx,
-            "folder": os.getcwd(),
+            "folder": folder,
             "incognito": not app.keeps,
         }
 

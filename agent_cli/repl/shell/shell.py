@@ -92,7 +92,7 @@ class Shell:
         self.next_app: App | None = None  # with which the person goes on in a new shell
         self._stored = False  # whether the current line is on disk
         self._offered = ""  # a pasted command, which a second Enter runs; its words still count as pasted
-        self._status_line = ""  # by the command for the line below
+        self._status_line = ""  # what the command for the line below told last
 
     async def run(self, first: Sequence[Part] = ()) -> int:
         """Run one conversation after another; returns the exit code: 0, or that of the signal that ended it."""
@@ -158,10 +158,13 @@ class Shell:
 
     def _status_below(self) -> str:
         """The line below the prompt: what the command of the settings told last, or the model. Sets the title too."""
-        state = self._conversation.state()
-        _print(self.display.terminal.titled(f"agent: {state['name']}" if state["name"] else "agent"))
-        if self.display.screen_reader:
+        if not self.display.spinner:
             return ""
+        try:
+            state = self._conversation.state()
+        except StoreError:  # the next command reports it
+            return ""
+        _print(self.display.terminal.titled(f"agent: {state['name']}" if state["name"] else "agent"))
         if command := self._app.config.status_command:
             asyncio.get_running_loop().run_in_executor(None, self._tell_status, command, json.dumps(state))
             return self._status_line
@@ -175,8 +178,8 @@ class Shell:
                 command, shell=True, input=state, capture_output=True, errors="replace", timeout=_STATUS_TIMEOUT
             )
             said = ran.stdout or ran.stderr
-        except subprocess.TimeoutExpired:
-            said = "status_command takes longer than two seconds"
+        except (OSError, subprocess.TimeoutExpired) as error:
+            said = f"status_command: {error}"
         self._status_line = one_line(clean(said.strip().partition("\n")[0]))
         with suppress(RuntimeError):  # the program has ended
             self._prompt.loop.call_soon_threadsafe(self._prompt.show_below, self._status_line)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from agent_cli.repl.conversation import Conversation
 from tests.ollama_server import script
 from tests.terminal import CTRL_C, ENTER, past
 
@@ -63,3 +64,10 @@ def test_a_command_of_ones_own_tells_the_line_below_the_prompt(talked, server, t
     shell = terminal(AGENT_STATUS_COMMAND=command, PROMPT_TOOLKIT_NO_CPR="").wait_prompt()
     shell.enter("hello there, all of you").wait("I see.").until(lambda: shell.raw.count(b"\x1b[6n") > 1, "the question")
     shell.type("\x1b[20;3R").wait("\ntold: True")  # the row of the cursor: there is room for the line below
+
+
+def test_a_session_goes_on_in_a_folder_that_is_gone(app, tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert (Conversation(app).state()["folder"], Conversation(app).state()["context_percent"]) == ("", None)
