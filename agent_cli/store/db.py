@@ -189,7 +189,8 @@ class Database:
             self.value("select 1 from sqlite_schema")  # the snapshot is taken by the first read
             yield
         finally:
-            self.execute("rollback")
+            if self._connection.in_transaction:  # some damage of an index ends it
+                self.execute("rollback")
 
     def close(self) -> None:
         if self._read_worker:

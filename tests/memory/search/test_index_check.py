@@ -92,7 +92,10 @@ SILENT = {
 }
 LOUD = {
     "words": ["delete from words_1_data", "drop table words_1_data"],
-    "trigrams": ["update trigrams_1_data set block = randomblob(40)"],
+    "trigrams": [  # the first is damage that ends the transaction in which it is read
+        "update trigrams_1_data set block = x'380b01925c24d12a9d05daa1c127b43b252a27d1fa433cd79388fc4691969d7a'",
+        "update trigrams_1_data set block = randomblob(40)",
+    ],
     "vectors": ["drop table vectors_1", "drop table bits_1_vector_chunks00", "update vectors_1 set e = x'00'"],
 }
 
