@@ -40,7 +40,7 @@ _LEAST_CHANGE = 0.02  # of the factor, to be written
 _FENCED = re.compile("⟦([^⟦⟧]*)⟧")
 _MARKED = re.compile("⟦[^⟦⟧]*⟧")
 _REMEMBERED = re.compile(r"- (?:[a-z]+\d+, \d\d \w+ \d{4}(?:, person)?(?: \([^)]*\))?: )?(?![a-z]+\d+, )")
-_MILLIONS, _MOST_STATED = re.compile(r"\d+m\b"), 3  # in the name of a model; messages
+_MILLIONS, _MOST_STATED = re.compile(r"(?<!\d)\d{1,3}m\b"), 3  # in the name of a model; messages
 _HANDLE_BEHIND = re.compile(r"(?<=\S) \(f\d{1,18}\b[^()]*\)$")
 
 
