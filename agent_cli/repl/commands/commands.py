@@ -177,6 +177,8 @@ def find(line: str, is_skill: Callable[[str], bool] = lambda name: False) -> tup
     candidates = {names[name].name for name in names if name.startswith(typed)}
     if typed in names or len(candidates) == 1:
         found = names[typed] if typed in names else registry()[candidates.pop()]
+        if argument in ("--help", "-h"):  # as in a shell; never kept as a note
+            return registry()["/help"], found.name
         if argument and found.usage == found.name:
             raise unexpected(found.name, argument)
         return found, argument

@@ -66,6 +66,7 @@ def test_the_commands_that_a_slash_command_replaces_are_commands_of_the_shell():
 @for_each("line", ["help", " Help ", "/", "/help"])
 def test_help_is_given_to_whoever_asks_for_it_without_a_slash_or_with_it_alone(line):
     assert commands.find(line) == (commands.registry()["/help"], "")
+    assert commands.find("/note --help") == commands.find("/help /note")
 
 
 def test_the_log_tells_what_happened_newest_last(conversation):
