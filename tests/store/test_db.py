@@ -137,7 +137,7 @@ def test_a_mistake_in_our_own_sql_is_no_sentence_for_the_person(file):
 
 def test_a_sqlite_that_can_lose_a_commit_is_refused_and_a_later_one_taken():
     for version in ("3.51.2", "3.50.99", "2.8.17"):
-        with pytest.raises(StoreError, match=f"SQLite {version} can lose a commit; update the package apsw"):
+        with pytest.raises(StoreError, match=f"SQLite {version} can lose a commit; update the package apsw-sqlite3mc"):
             store.refuse_old_sqlite(version)
     for version in ("3.51.3", "3.53.0", "3.100.1", "4.0.0"):
         store.refuse_old_sqlite(version)

@@ -1,0 +1,54 @@
+import os
+
+import pytest
+
+from agent_cli.errors import StoreError
+from agent_cli.store.db import Database
+
+KEY = os.urandom(48)
+WORD = "Schwarzwaldklinik"
+
+
+@pytest.fixture
+def sealed(path):
+    database = Database(path, key=KEY)
+    database.prepare()
+    database.execute("create virtual table word using fts5 (text); create virtual table near using vec0 (v float[4])")
+    with database.write():
+        database.execute("insert into word values (?)", (WORD,))
+        database.execute("insert into near (v) values ('[1, 2, 3, 4]')")
+    yield database
+    database.close()
+
+
+def found(database):
+    return [
+        *database.rows(f"select text from word('{WORD}')"),
+        *database.rows("select rowid from near where v match '[1, 2, 3, 5]' and k = 1"),
+    ]
+
+
+def test_a_sealed_file_is_searched_copied_compacted_and_read_by_others_and_none_of_its_files_shows_a_word(sealed, path):
+    expected = [(WORD,), (1,)]
+    other, copy = sealed.another_connection(), Database(path.with_name("copy.db"), "delete", key=KEY)
+    assert found(sealed) == found(other) == sealed.read_in_background(found)() == expected
+    other.close()
+    assert list(sealed.copy_into(copy, 1))[-1] == 0
+    copy.close()
+    sealed.execute("vacuum")
+    assert found(sealed) == expected
+    names = {each.name for each in path.parent.iterdir()}
+    assert names == {"copy.db", "memory.db", "memory.db-shm", "memory.db-wal"}
+    assert [each.name for each in path.parent.iterdir() if WORD.encode() in each.read_bytes()] == []
+    assert path.with_name("copy.db").read_bytes()[:16] == path.read_bytes()[:16] == KEY[32:]
+    unwritable = Database(path.with_name("copy.db"), unwritable="it is only read", key=KEY[:32])
+    assert found(unwritable) == expected
+    unwritable.close()
+
+
+def test_a_sealed_file_opens_with_its_key_alone(sealed, path):
+    wrong = "memory.db: the database is sealed, and this key does not open it"
+    for key, sentence in ((os.urandom(32), wrong), (None, "this is not an SQLite database")):
+        with pytest.raises(StoreError, match=sentence):
+            Database(path, key=key).rows("select * from sqlite_schema")
+    assert found(sealed)
