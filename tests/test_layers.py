@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "memory.language": "",
     "memory.dates": "memory.language",
     "memory.search": "memory memory.language memory.dates store",
-    "memory.conversations": "memory memory.language store",
+    "memory.conversations": "memory memory.language memory.dates store",
     "memory.reports": "memory memory.conversations store",
     "memory.transfers": "memory memory.conversations store",
     "memory.facts": "memory memory.language memory.search memory.conversations store",

@@ -13,6 +13,7 @@ from agent_cli import text
 from agent_cli.agent import loop
 from agent_cli.agent.events import Event, Noticed, QuestionLogged, ToolFinished, TurnEnded
 from agent_cli.agent.loop import MakeAgent, Question
+from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import capture, sessions
 from agent_cli.memory.conversations.capture import MemoryRequest
 from agent_cli.memory.facts import adoption, facts
@@ -79,7 +80,8 @@ def _hint(claim: str, question: Question) -> str:
 
 def answer_requests(question: Question, message: int) -> list[str]:
     """Save or propose each statement that the message asks to remember; a line for each sentence that asks."""
-    requests = capture.requests(question.parts)
+    asked = capture.requests(question.parts)
+    requests = [each for each in asked if each.kind != "reminder" or question.at_keyboard]  # `agent remind` elsewhere
     if not (requests and question.context.keeps):
         return [INCOGNITO_NOTICE] if requests else []
     lines = [_answer(question, message, each) for each in requests[:MAX_LINES]]
@@ -102,6 +104,8 @@ def _answer(question: Question, message: int, request: MemoryRequest) -> str:
             return _point_to_forget(question.context, words, f"{agent}forget")
         case "to do":
             return f"“{short}” is something to do, not a fact: {agent}remind {short} makes it a task"
+        case "reminder":
+            return _remind(question.context, message, words)
         case "too long":
             adding = "/note" if question.at_keyboard else "agent notes add"
             return f"nothing was kept: “{short}” is too long for a fact; {adding} keeps a long text"
@@ -131,6 +135,19 @@ def _keep(question: Question, message: int, request: MemoryRequest) -> str:
     ]
     with context.db.write():
         return joined([*dict.fromkeys(map(keep, claims))], "; ")
+
+
+def _remind(context: ToolContext, message: int, words: str) -> str:
+    from agent_cli.memory.dates import due_times, moments  # most turns set no reminder
+    from agent_cli.memory.planner import tasks
+
+    now = context.time()
+    try:
+        what, when = due_times.find(words, now, moments.local_zone())
+        task = tasks.add(context.db, context.scope, what, when, context.time, session=context.session, message=message)
+    except UsageError as error:
+        return f"no reminder was set: {error}"
+    return f"kept {tasks.receipt(task, now)}"
 
 
 def _point_to_forget(context: ToolContext, words: str, command: str) -> str:

@@ -65,6 +65,21 @@ def test_what_cannot_be_kept_is_answered_with_what_to_type(lines, db):
     assert kept(db) == []
 
 
+def test_a_reminder_is_set_at_once_by_who_types_it_and_elsewhere_left_to_the_model(lines, db):
+    asked = "Remind me on Saturday at 3pm to call the dentist. Erinnere mich daran, die Blumen zu gießen."
+    assert lines(asked, SHELL) == []
+    assert lines("remind me on 3 March 2020 to call") == [
+        "no reminder was set: Tuesday 3 Mar 2020, 09:00 is past: name a time in the future"
+    ]
+    dentist, flowers = lines(asked)
+    assert dentist.startswith("kept t1 “call the dentist”, Saturday ")
+    assert flowers == "kept t2 “die Blumen zu gießen”, any time"
+    assert db.rows("select text, origin, message_id from task") == [
+        ("call the dentist", "typed", 3),
+        ("die Blumen zu gießen", "typed", 3),
+    ]
+
+
 @pytest.mark.parametrize(
     ("fact", "said"),
     [

@@ -26,14 +26,12 @@ def test_one_set_in_a_session_comes_up_in_the_next_at_its_minute_across_the_chan
     program, server, terminal
 ):
     program.use(server)
-    asked = {"text": "call the dentist", "when": "tomorrow at 9"}
-    server.play(reply("", calls=[("create_reminder", asked)]), reply("I shall remind you."))
-    evening = terminal(AGENT_NOW=SATURDAY).wait_prompt().enter("Remind me of the dentist tomorrow at 9")
-    evening.wait("create_reminder").wait("allow it?").type("y")
-    evening.wait("kept t1 “call the dentist”, Sunday 29 Mar 2026, 09:00").wait("I shall remind you.").wait_prompt()
+    evening = terminal(AGENT_NOW=SATURDAY).wait_prompt().enter("Remind me tomorrow at 9 to call the dentist")
+    evening.wait("kept t1 “call the dentist”, Sunday 29 Mar 2026, 09:00").wait_prompt()
+    assert server.chats == []
     evening.type(CTRL_D).ended()
     assert program.rows("select t.due_at, t.zone, m.text from task t join message m on m.id = t.message_id") == [
-        ("2026-03-29T07:00:00.000Z", "Europe/Vienna", "Remind me of the dentist tomorrow at 9")
+        ("2026-03-29T07:00:00.000Z", "Europe/Vienna", "Remind me tomorrow at 9 to call the dentist")
     ]
     early = terminal(AGENT_NOW=SUNDAY.format("08:59:59")).wait("today: 09:00 call the dentist (t1)").wait_prompt()
     assert "reminder" not in early.text

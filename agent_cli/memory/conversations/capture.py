@@ -20,10 +20,10 @@ _GIVEN: tuple[Origin, ...] = ("pasted", "piped", "file")  # what the person hand
 Bounds = tuple[int, int]
 """Where a piece of text starts and ends."""
 
-RequestKind = Literal["statement", "wish", "given", "to do", "forget", "too long", "unclear"]
+RequestKind = Literal["statement", "wish", "given", "to do", "reminder", "forget", "too long", "unclear"]
 """What is asked for: to keep a statement; to answer in some way from now on; to keep a statement that was not typed,
-which nobody asked for; to do something; to forget something; to keep what is too long for a fact; to remember something
-that the sentence does not say."""
+which nobody asked for; to do something; to be reminded of something; to forget something; to keep what is too long for
+a fact; to remember something that the sentence does not say."""
 
 
 @frozen
@@ -55,6 +55,9 @@ _OWN_STATEMENT = languages.pattern(r"\s*+<OWN_STATEMENT>")
 _DO_NOT_FORGET = languages.pattern(r".*<DO_NOT_FORGET>")
 _FURTHER_REQUEST = languages.pattern(r"(?<!\s)(?:\s*+[,;])?\s++<FURTHER_REQUEST>.*$")
 _POLITE_END = languages.pattern(r"(?<![\s,])(?:[\s,]++<POLITE_END>){1,9}+[.!]*+$")
+_REMIND = languages.pattern(rf"{_OPENING}(?P<request><REMIND>)\b,?\s*+")
+_REMIND_TO = languages.pattern(r"<REMIND_TO>\b")
+_REMIND_PAST = languages.pattern(r"(?:<REMIND_TO>\b[\s,]*+)?<THINGS_PAST>")
 _FORGET = languages.pattern(rf"{_OPENING}<FORGET>\s*+<FORGETTABLE>")
 _QUOTED = text.Pattern(
     r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^“”\n]*”|„[^„“”\n]*[“”]|«[^«»\n]*»|»[^«»\n]*«"
@@ -80,12 +83,14 @@ def only_asks(parts: Sequence[Part]) -> bool:
         return False
     plain = _mask_quotations("".join(part.text for part in parts)).replace("’", "'")
     found = [_find(plain, each, (0, 0), parts) for each in text.sentence_spans(plain)]
-    answered = all(each is not None and each[0] in ("statement", "to do", "forget") for each in found)
+    answered = all(each is not None and each[0] in ("statement", "to do", "reminder", "forget") for each in found)
     return bool(found) and answered and not _FURTHER_REQUEST.search(plain)
 
 
 def parse_argument(words: str) -> MemoryRequest:
     """What the person asks for who gives these words to a command that remembers."""
+    if (reminder := _reminder(words)) is not None:
+        return MemoryRequest(words[reminder:], words, "typed", "reminder")
     to_do, clause = _TO_DO.match(words), _CLAUSE.match(words)
     is_wish = to_do and _is_wish(words[to_do.end() :])
     if to_do and (is_wish or not _STATEMENT.match(words)):
@@ -137,6 +142,8 @@ def _find(plain: str, sentence: Bounds, before: Bounds, parts: Sequence[Part]) -
     if match is None and not is_typed:
         return None
     if match is None:
+        if (reminder := _reminder(words)) is not None:
+            return "reminder", (start + reminder, end)
         if behind := _BEFOREHAND.match(words):
             return "statement", (start, start + behind.end("statement"))
         forget = _FORGET.match(words)
@@ -174,6 +181,18 @@ def _find(plain: str, sentence: Bounds, before: Bounds, parts: Sequence[Part]) -
         if _DO_NOT_FORGET.match(match[0]) and not _OWN_STATEMENT.match(plain[at:end]):
             return "to do", (at, end)  # "don't forget: milk"
     return "statement", (at, at + len(_FURTHER_REQUEST.sub("", plain[at:end])))
+
+
+def _reminder(words: str) -> int | None:
+    """Where a sentence begins that asks to be reminded: at some time, or to do something. None: it asks no such thing.
+    "Remind me what I said on Friday" is a question."""
+    match = _REMIND.match(words)
+    if match is None or _REMIND_PAST.match(words[match.end() :]):
+        return None
+    from agent_cli.memory.dates import due_times  # most messages ask for no reminder
+
+    asked = _REMIND_TO.match(words[match.end() :]) or due_times.names_time(words[match.start("request") :])
+    return match.start("request") if asked else None
 
 
 def begins_statement(words: str) -> bool:

@@ -73,8 +73,13 @@ def find(sentence: str, now: datetime, zone: str) -> tuple[str, DueTime | None]:
     found = _locate(sentence)
     words = re.sub(r" ([,.;!?])", r"\1", " ".join(found.cut_from(sentence).split())).strip(" ,;–-")
     if match := _REMIND_ME.match(words):
-        words = words[match.end() :]
+        words = words[match.end() :].lstrip(" ,;:–-")
     return words, _due_time(found, now, zone) if found.matches else None
+
+
+def names_time(sentence: str) -> bool:
+    """Whether it has words for a time, perhaps one that is past."""
+    return bool(_locate(sentence).matches)
 
 
 def parse(words: str, now: datetime, zone: str) -> DueTime | None:
@@ -380,7 +385,7 @@ def _is_time_of_day(kind: str, match: re.Match[str], sentence: str, others: list
     groups = spans.groups(match)
     if "alone" in groups:  # "tomorrow 9": right after a day
         return any(len(before) == each.end() for each in others if "amount" not in spans.groups(each))
-    return "point" in groups or beside or not after or after[0] in ".;!?)"
+    return "point" in groups or beside or not after or after[0] in ".;!?)" or bool(_REMIND_ME.fullmatch(before))
 
 
 def _correct_day_names(sentence: str) -> str:

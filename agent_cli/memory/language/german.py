@@ -206,7 +206,9 @@ ABOUT, AND = r"etwa |ca\.? ", r"und"
 HALF, ONE_AND_A_HALF = r"einer halben", r"anderthalb|eineinhalb"
 NO_TIME = r"irgendwann|später|bald|demnächst|nie"
 AROUND_TIME = r"um|am|im|der|den|bis|uhr|und"
-REMIND_ME = r"(?:bitte )?erinnere? mich\b\s*(?:(?:an|daran,? dass)(?:\s+|$))?"
+REMIND = r"erinnere?\s+mich|erinnern\s+sie\s+mich|(?:kannst|könntest|würdest)\s+du\s+mich(?=[^,.!?]*\bdaran erinnern\b)"
+REMIND_TO = r"(?:bitte\s+)?daran(?:\s+erinnern)?"
+REMIND_ME = rf"(?:bitte )?(?:{REMIND})\b\s*(?:bitte )?(?:(?:an|daran(?:\s+erinnern)?,?(?: dass)?)(?:\s+|$))?"
 
 EVERY, OTHER = r"jede[nrsm]?|alle", r"zweite[nrs]?"
 OF_EACH_MONTH = r"im monat|(?:des|jedes) monats"
@@ -230,7 +232,7 @@ FINITE_VERB = r"""ist|bin|sind|war|hat|habe|haben|heißt|heiße|wohne|wohnt|wohn
 VERB_FORM = rf"{FINITE_VERB}|\w+(?:e|t|en)|bin|wird|muss|kann|will|darf"
 SEPARABLE_PREFIX = r"ab|an|auf|aus|bei|ein|fest|her|hin|los|mit|nach|um|vor|weg|zu|zurück"
 
-MEMORY_WORDS = "merk|halt|notier|notiz|schreib|speicher|vergiss|vergess|denk|später"
+MEMORY_WORDS = "erinner|merk|halt|notier|notiz|schreib|speicher|vergiss|vergess|denk|später"
 POLITE_END, PLEASE = r"bitte|danke", r"bitte|mal|doch|hallo|und|also|ach|übrigens|aber|jetzt"
 DO_NOT_FORGET = r"(?:(?:vergiss|vergesst|vergessen\s+sie)(?:\s+bitte)?\s+(?:nicht|nie)|nicht\s+vergessen)"
 REMEMBER = rf"""(?:(?:merke?|behalte?|notiere?)\s+(?:dir|euch)|schreibe?\s+dir\s+(?:bitte\s+)?auf|merken\s+sie\s+sich

@@ -66,9 +66,7 @@ def replace(db: Database, session: int, scope: Scope, parts: Sequence[Part], fir
 def give_back(db: Database, session: int, scope: Scope, unanswered: int, time: clock.Clock) -> str:
     """Restore the messages whose replacement was never answered; returns the handle of the first."""
     with db.write():
-        to_restore = [
-            each for each in hidden_tasks(db, scope.owner, replaced_messages(db, session)) if each.origin == "model"
-        ]
+        to_restore = hidden_tasks(db, scope.owner, replaced_messages(db, session))
         restored = log.redo_replaced(db, session, unanswered)
         for each in to_restore:
             tasks.restore(db, each, time, actor="program")
@@ -90,10 +88,10 @@ def _learned_from(db: Database, owner: str, messages: Sequence[int], where: str)
 
 
 def _hide_reminders(db: Database, owner: str, messages: Sequence[int], now: datetime) -> None:
-    """Hide the tasks that the model made, at exactly the time when their messages are taken back (see hidden_tasks)."""
+    """Hide the tasks made in these messages, at exactly the time when they are taken back (see hidden_tasks)."""
     for (id,) in db.rows(
         """select t.id from json_each(?) c join task t on t.message_id = c.value
-           where t.origin = 'model' and t.state = 'open' and t.hidden_at is null""",
+           where t.state = 'open' and t.hidden_at is null""",
         (messages,),
     ):
         tasks.hide(db, tasks.get(db, id, owner), lambda: now, actor="program")

@@ -67,7 +67,7 @@ def remember(conversation: Conversation, argument: str) -> str:
     if words:
         request = capture.parse_argument(words)
         shown = f"“{text.one_line(request.statement, 60)}”"
-        if request.kind == "to do":
+        if request.kind in ("to do", "reminder"):
             raise UsageError(f"{shown} is something to do, not a fact: /remind makes it a task")
         if request.kind != "statement":
             raise UsageError(f"{shown} {_refusal(request.statement)}")

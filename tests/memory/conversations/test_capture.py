@@ -90,7 +90,9 @@ SILENT = listed("""Do you remember that film? | can you remember where I parked?
     Do you remember that I live in Graz? | Weißt du noch, wo ich geparkt habe?
     Kannst du dir merken, wo ich geparkt habe? | Remember when we went to Rome | Note that the API returns JSON
     Note that the API is slow | Save that. | Take note of the following | forget it | Forget that. | vergiss es
-    Did you forget that I live in Graz?""")
+    Did you forget that I live in Graz? | Remind me what we said on Friday | remind me of the plan
+    Remind me again how this works | Erinnere mich daran, was wir am Freitag besprochen haben | remind me
+    Erinnere mich an unser Gespräch | That reminds me of Friday.""")
 OTHERS = {
     "Remember to buy milk": ("to do", "buy milk"),
     "Could you remember to call Anna?": ("to do", "call Anna"),
@@ -103,6 +105,11 @@ OTHERS = {
     "forget what I told you about my brother": ("forget", "my brother"),
     "Vergiss, dass ich keinen Kaffee trinke.": ("forget", "ich trinke keinen Kaffee"),
     "vergiss bitte meine Adresse": ("forget", "meine Adresse"),
+    "Hey, remind me on Friday at 3pm to call Anna": ("reminder", "remind me on Friday at 3pm to call Anna"),
+    "Could you remind me to buy milk?": ("reminder", "Could you remind me to buy milk"),
+    "remind me about the dentist on Friday": ("reminder", "remind me about the dentist on Friday"),
+    "Erinnere mich daran, den Müll rauszubringen.": ("reminder", "Erinnere mich daran, den Müll rauszubringen"),
+    "erinnere mich um 8 an den Zahnarzt": ("reminder", "erinnere mich um 8 an den Zahnarzt"),
     "don't forget my birthday": ("unclear", "my birthday"),
     "remember the milk": ("unclear", "the milk"),
     "Remember: do you like cheese": ("unclear", "do you like cheese"),

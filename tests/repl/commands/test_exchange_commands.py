@@ -344,9 +344,10 @@ def test_undo_with_a_handle_takes_back_the_last_change_of_that_fact(conversation
         run(conversation, "/undo f2")
 
 
-def test_undo_hides_the_reminder_that_was_asked_for_and_says_how_to_have_it_again(conversation, server):
+@pytest.mark.parametrize("said", ["Remind me to oil the door.", "The door creaks: oil it."])
+def test_undo_hides_the_reminder_that_was_asked_for_and_says_how_to_have_it_again(said, conversation, server):
     server.play(script.reply(calls=[("create_reminder", {"text": "oil the door"})]), script.reply("I will."))
-    say(conversation, "Remind me to oil the door.")
+    say(conversation, said)
     assert run(conversation, "/undo").notice == (
         "m1 and its answer are taken back; t1 “oil the door” is hidden with it (/tasks restore t1)"
     )
@@ -355,7 +356,7 @@ def test_undo_hides_the_reminder_that_was_asked_for_and_says_how_to_have_it_agai
 def test_a_question_asked_anew_reminds_once(conversation, server):
     call = script.reply(calls=[("create_reminder", {"text": "oil the door"})])
     server.play(call, script.reply("I will."), call, script.reply("Yes."))
-    say(conversation, "Remind me to oil the door.")
+    say(conversation, "The door creaks: oil it.")
     assert run(conversation, "/retry")[-1] == "t1 “oil the door” is hidden with it (/tasks restore t1)"
     assert conversation.app.db.rows("select id from task where hidden_at is null") == [(2,)]
 
