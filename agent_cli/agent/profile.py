@@ -113,8 +113,9 @@ def shown_with(db: Database, scope: Scope, message: int, now: datetime, budget: 
     return [each for each in known if (each.decided_at or each.learned_at) <= at]
 
 
-def always_told(shown: Sequence[Fact]) -> str:
-    return f"always told: {', '.join(each.handle for each in shown)}"
+def always_told(shown: Sequence[Fact], now: datetime) -> str:
+    names = (f"{each.handle}{'' if each.is_open(now) else ' (no longer true)'}" for each in shown)
+    return f"always told: {', '.join(names)}"
 
 
 def describe(db: Database, scope: Scope, session: int | None, now: datetime, budget: int) -> str:

@@ -162,7 +162,7 @@ def _why(app_: App, scores: bool, as_json: bool, message: int) -> str:
         from agent_cli.repl import pages  # a pipe needs none of it
 
         page = pages.why_page(app_.db, app_.scope.owner, message, display, scores=scores)
-    return "\n".join([page, *([profile.always_told(always)] if always else [])])
+    return "\n".join([page, *([profile.always_told(always, app_.time())] if always else [])])
 
 
 index_app = noun("Show and rebuild what search uses.")

@@ -182,6 +182,8 @@ _OF_LEG = {
     "place": "names a place, as you asked",
     "number": "names a number, as you asked",
     "wish": "tells a preference in the matter",
+    "preference": "a need or liking of yours, as you ask for advice",
+    "called": "you named it",
     "meaning": "near in meaning",
     "similar": "has words like yours",
     "nearby": "your words stand close together in it",
@@ -210,7 +212,7 @@ def _why(row: RecalledRow, asked: str) -> str:
     legs = sorted(((share, name) for name, share in row.legs.items() if share > 0), reverse=True)
     parts += [_OF_LEG[name] for _, name in legs if name in _OF_LEG and name not in covered]
     against = [reason for name, reason in _AGAINST.items() if row.legs.get(name, 0.0) < 0]
-    return "; ".join([*parts[:_REASONS], *against]) or f"named by {ids.handle(row.kind, row.row)}"
+    return "; ".join([*parts[:_REASONS], *against]) or "its conversation is about this"
 
 
 _BAR = 8  # cells

@@ -181,7 +181,10 @@ def test_why_names_what_was_told_with_a_message(context):
     keep(context, "I live in Graz", at=NOON + timedelta(hours=1))
     message = context.db.value("select max(id) from message where role = 'user'")
     (fact,) = profile.shown_with(context.db, HERE, message, NOON, BUDGET)
-    assert profile.always_told([fact]) == "always told: f1"
+    assert profile.always_told([fact], NOON) == "always told: f1"
+    adoption.end(memory_of(context.db), fact)
+    shown = profile.shown_with(context.db, HERE, message, NOON, BUDGET)
+    assert profile.always_told(shown, NOON) == "always told: f1 (no longer true)"
 
 
 @pytest.mark.parametrize("budget", [0, 30, 60, 120, 600])

@@ -251,7 +251,7 @@ VERB = r"""(?:(?:is|are|was|were|has|have|had|does|do|did|can|could|would)(?:n't
     |left|passed|started|finished|bought|sold)\b"""
 # the last: "the meeting room is B12", but not "the server is slow"
 OWN_STATEMENT = rf"""(?:(?:i|we)(?:'(?:m|re|ve|d|ll))?\b|(?:my|our)\s++(?:[\w'-]++\s++){{1,5}}?{VERB}
-    |the\s+(?:[\w'-]++\s++){{1,4}}?(?:is|are)\s++(?=[^.!?\n]{{0,60}}\d))"""
+    |(?:the|[\w-]{{1,30}}+'s)\s+(?:[\w'-]++\s++){{1,7}}?(?:is|are)\s++(?=[^.!?\n]{{0,60}}\d))"""
 STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w'-]++\s++){{1,6}}?{VERB})"
 
 # Asking to remember or to forget something.

@@ -91,7 +91,7 @@ def why(conversation: Conversation, argument: str) -> Result:
 
     def page(display: Display, message: int) -> str:
         always = profile.shown_with(app.db, app.scope, message, app.time(), app.profile_tokens)
-        below = f"\n\n{profile.always_told(always)}; /profile shows them" if always else ""
+        below = f"\n\n{profile.always_told(always, app.time())}; /profile shows them" if always else ""
         return pages.why_page(app.db, app.scope.owner, message, display, scores=scores) + below
 
     if asked and not recall_log.is_handle(asked):

@@ -52,6 +52,7 @@ Esc             stop the answer; close the menu
 Up, Down        move in several lines, then in what was sent
 Ctrl-R          a list of what was sent, in all sessions: type to filter it
 Tab             complete commands, handles, models, files behind @
+                on an empty prompt: take what is suggested there
 Ctrl-G          open the draft in your editor; also Ctrl-X Ctrl-E
 Alt-1, Alt-2    leave out the first, the second of what memory would add: the
                 line above the prompt names it

@@ -155,6 +155,16 @@ class PromptInput:
         self.buffer.on_text_changed += self._follow
         self.preview = RecallPreview(app, session, self.buffer, self.application.invalidate)
         self.preview.bind(bindings)
+        self.suggestion = ""  # for the next line: shown in an empty prompt until something is typed
+        self._prompt.placeholder = self._suggested
+        for key in ("tab", "right"):
+            bindings.add(key, filter=Condition(lambda: bool(self.suggestion and not self.buffer.text)))(
+                lambda event: event.current_buffer.insert_text(self.suggestion)
+            )
+
+    def _suggested(self) -> StyleAndTextTuples:
+        is_shown = self.suggestion and not self.application.is_done
+        return [("dim", f"{self.suggestion} (Tab takes it)")] if is_shown else []
 
     def _choose_keys(self) -> None:
         """Those of the setting, which may have changed."""
@@ -184,7 +194,7 @@ class PromptInput:
             line = await self._prompt.prompt_async(
                 message, default=default, handle_sigint=False, pre_run=lambda: self.pastes.follow(self.buffer)
             )
-        self._asking = False
+        self._asking, self.suggestion = False, ""
         return line
 
     def show_below(self, line: str) -> None:

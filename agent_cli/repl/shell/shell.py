@@ -260,7 +260,7 @@ class Shell:
         return ""
 
     async def _send(self, line: str, parts: Sequence[Part]) -> str:
-        """Send a message with the files it names; returns the next draft: the line again, or one for its to-do."""
+        """Send a message with the files it names, and suggest a line for its to-do; returns the next draft."""
         try:
             parts = prompt_input.attach(parts)
         except UsageError as error:
@@ -269,7 +269,9 @@ class Shell:
         self._say(prompt_input.summary(parts))
         await self._work(self._conversation.turn(parts))
         to_do = [each.statement for each in capture.requests(parts) if each.kind == "to do" and each.trust == "typed"]
-        return f"/remind {one_line(to_do[0], 200)}" if to_do and self._app.keeps else ""
+        if to_do and self._app.keeps and not self.display.screen_reader:  # aloud it would be taken for typed
+            self._prompt.suggestion = f"/remind {one_line(to_do[0], 200)}"
+        return ""
 
     async def _report(self, line: str, error: AgentError) -> str:
         """Print an error; returns the line when it was not stored. Raises a StoreError that would lose text."""

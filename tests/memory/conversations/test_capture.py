@@ -68,6 +68,9 @@ HEARD = {
     "Ich wohne in Graz, merk dir das.": "Ich wohne in Graz",
     "note that the router password is hunter2-blue": "the router password is hunter2-blue",
     "Note that the meeting room is B12": "the meeting room is B12",
+    "note that the wifi password at the cabin is Z7; as ever": "the wifi password at the cabin is Z7; as ever",
+    "note that Anna's flight to Oslo is at 7:45": "Anna's flight to Oslo is at 7:45",
+    "Notiere, dass das Passwort für das WLAN oben im Haus Z7 ist": "das Passwort für das WLAN oben im Haus Z7 ist",
     "notiere, dass der Raum B12 ist": "der Raum B12 ist",
     "vergiss nicht, dass Papa am Freitag operiert wird": "Papa wird am Freitag operiert",
 }

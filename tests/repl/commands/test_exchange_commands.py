@@ -15,7 +15,9 @@ from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.planner import notes
+from agent_cli.memory.search import recall, recall_log
 from agent_cli.messages import Part
+from agent_cli.render.styles import Display
 from agent_cli.repl.commands import commands, exchange_commands
 from agent_cli.repl.commands.commands import PromptDraft
 from agent_cli.repl.conversation import Conversation
@@ -314,6 +316,20 @@ def test_how_much_of_memory_was_used_is_told_unless_the_answer_quotes_it(convers
     assert say(conversation, "who is Anna's dentist?")[-1] == "used 2 things you said · /why"
     models.switch(app, "offline")
     assert [line for line in say(conversation, "who is Anna's dentist?") if "/why" in line] == []
+
+
+def test_why_gives_a_reason_for_what_bears_on_advice_and_for_a_skill_that_was_called(conversation, server):
+    db = conversation.app.db
+    server.play(script.reply("Rice."))
+    say(conversation, "What can I cook tonight?")
+    for leg, reason in (
+        ("preference", "a need or liking of yours"),
+        ("called", "you named it"),
+        ("around", "about this"),
+    ):
+        hit = recall.Hit("message", 1, None, 1, 0.0, 1.0, "I am vegetarian.", {leg: 1.0})
+        recall_log.record(db, 1, [(hit, "- I am vegetarian.")], "", conversation.app.time())
+        assert reason in run(conversation, "/why").draw(Display(width=lambda: 100)).split("\n")[-1]
 
 
 def test_what_is_remembered_is_told_by_its_receipt_alone(conversation, server):

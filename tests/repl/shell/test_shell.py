@@ -193,9 +193,13 @@ def test_a_pasted_command_is_run_by_a_second_enter_and_an_unknown_one_goes_nowhe
     assert talked.rows("select text, parts from message where role = 'user'") == [("/nosuch", '[["pasted", 7]]')]
 
 
-def test_what_is_to_be_done_becomes_a_task_by_enter(talked, terminal):
-    shell = terminal().wait_prompt().enter("remember to buy milk").wait("is something to do, not a fact")
-    shell.wait_for_line("❯ /remind buy milk").type(ENTER).wait("kept t1 “buy milk”").wait_prompt()
+def test_what_is_to_be_done_is_suggested_as_a_task_and_typing_takes_its_place(talked, terminal):
+    shell, suggested = terminal().wait_prompt(), "❯ /remind buy milk (Tab takes it)"
+    shell.enter("remember to buy milk").wait_for_line(suggested).enter("/notes").wait("no notes").wait_prompt()
+    shell.enter("remember to buy milk").wait_for_line(suggested).type(ENTER).wait("❯\n\n❯").wait_prompt()
+    assert talked.rows("select text from task") == []
+    shell.enter("remember to buy milk").wait_for_line(suggested).type("\t").wait_for_line("❯ /remind buy milk")
+    shell.type(ENTER).wait("kept t1 “buy milk”").wait_prompt()
     assert talked.rows("select text, origin from task") == [("buy milk", "typed")]
 
 
