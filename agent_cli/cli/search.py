@@ -51,8 +51,8 @@ def search(
     """Search conversations, notes, summaries, facts and documents.
 
     The verdict tells whether it is known at all: known when a line holds most of the question, perhaps when one
-    holds some of it or is near in meaning, else nothing: then it exits with 1, as grep does. Questions never make a
-    thing known; where nothing is, lines that hold all the words are shown, your earlier questions too."""
+    holds some of it or is near in meaning, else nothing. Questions never make a thing known; where nothing is, lines
+    that hold all the words are shown, your earlier questions too. Without a line it exits with 1, as grep does."""
     if unit and set(kind or ()) - {"summary"}:
         raise UsageError("--grain finds summaries: leave out --kind, or say --kind summary alone")
     now = app_.time()
@@ -78,23 +78,22 @@ def search(
                 output.put_json_line({"query": question, **_as_json(find(question), explain)})
         return
     query = " ".join(words or ())
-    found = find(query)
+    found, shown = find(query), list[recall.Hit]()
     if as_json:
         output.put_json({"query": query, **_as_json(found, explain)})
-    elif found.verdict == "nothing":
-        mentions = recall.mentions(app_.db, query, allowed, now, limit)
-        output.note(f"nothing is known of it{', only that it was mentioned:' if mentions else ''}")
-        _print(app_, query, mentions, explain)
     else:
-        _print(app_, query, found.hits, explain)
+        shown = recall.to_show(app_.db, query, found, allowed, now, limit)
+        if found.verdict == "nothing":
+            output.note("nothing states it; it was mentioned:" if shown else "nothing is known of it")
+        _print(app_, query, shown, explain)
         if found.verdict == "maybe":
             output.note("perhaps: no line holds most of the question")
-    if found.verdict == "nothing":
+    if found.verdict == "nothing" and not shown:
         raise Exit(1)
 
 
 def _print(app_: App, query: str, hits: Sequence[recall.Hit], explain: bool) -> None:
-    display, hits = output.look(), recall.with_replies(app_.db, hits)
+    display = output.look()
     if hits and display and not explain:
         from agent_cli.repl import pages  # a pipe needs none of it
 

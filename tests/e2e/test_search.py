@@ -107,10 +107,19 @@ def test_a_question_asked_before_is_found_with_its_answer_though_nothing_is_know
     server.play(script.reply("About 28."))
     program.use(server)("ask", "how many grams are in an ounce")
     ran = program("search", "what did I ask about ounces")
-    assert (ran.code, ran.err) == (1, "agent: nothing is known of it, only that it was mentioned:\n")
+    assert (ran.code, ran.err) == (0, "agent: nothing states it; it was mentioned:\n")
     asked, answered = ran.out.splitlines()
     assert (asked.endswith("how many grams are in an ounce"), answered.endswith("About 28.")) == (True, True)
-    assert program("search", "how many ounces are in a pound").out == ""
+    ran = program("search", "how many ounces are in a pound")
+    assert (ran.code, ran.out, ran.err) == (1, "", "agent: nothing is known of it\n")
+
+
+def test_a_word_is_found_wherever_it_stands(program):
+    program.let_scripts_decide()
+    program("facts", "add", "my sister Anna is allergic to nuts")
+    program("ask", "What can I bake for my sister Anna?")
+    assert [line.split()[0] for line in program("search", "Anna").out.splitlines()] == ["f1", "m1"]
+    assert [line.split()[0] for line in program("search", "what is Anna allergic to?").out.splitlines()] == ["f1"]
 
 
 def test_an_explained_score_adds_up(alone):

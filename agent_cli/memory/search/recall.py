@@ -137,8 +137,20 @@ def mentions(db: Database, query: str, allowed: Filter, now: datetime, limit: in
     return _to_hits(db, (Scored(row, 0.0) for row in islice(found, limit)))
 
 
-def with_replies(db: Database, hits: Sequence[Hit]) -> list[Hit]:
-    """The hits, each question of the person followed by what a model said to it."""
+def to_show(
+    db: Database, query: str, found: RecallResult, allowed: Filter, now: datetime, limit: int
+) -> list[Hit]:
+    """The hits for a person who searches; where nothing is known, or words were given and no question, what mentions
+    it too. Each question of the person is followed by what a model said to it."""
+    hits = () if found.verdict == "nothing" else found.hits
+    if not hits or not statements.is_question(query):
+        shown = {(hit.kind, hit.id) for hit in hits}
+        others = (hit for hit in mentions(db, query, allowed, now, limit) if (hit.kind, hit.id) not in shown)
+        hits = (*hits, *islice(others, limit - len(hits)))
+    return _with_replies(db, hits)
+
+
+def _with_replies(db: Database, hits: Sequence[Hit]) -> list[Hit]:
     sql = """select r.id, r.text from said q join said r on r.id = (
             select min(id) from said where session_id = q.session_id and id > q.id and role <> 'tool' and text <> '')
         where q.id = ? and r.role = 'assistant' and r.model <> 'offline'"""

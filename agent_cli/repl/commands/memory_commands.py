@@ -70,12 +70,10 @@ def search(conversation: Conversation, argument: str) -> Result:
         scope.owner, current_place=scope.place, current_session=conversation.id, fact_half_life=app.fact_half_life
     )
     found = recall.find(app.db, argument, allowed, app.time(), 10, embedder, least=recall.LEAST)
-    known = found.verdict != "nothing"
-    shown = found.hits if known else recall.mentions(app.db, argument, allowed, app.time(), 10)
-    hits = recall.with_replies(app.db, shown)
+    hits = recall.to_show(app.db, argument, found, allowed, app.time(), 10)
     if not hits:
         return "nothing is known of it"
-    above = "" if known else "nothing is known of it, only that it was mentioned:\n\n"
+    above = "nothing states it; it was mentioned:\n\n" if found.verdict == "nothing" else ""
     return Page(lambda display: above + pages.hits_page(app.db, app.scope.owner, argument, hits, display))
 
 
