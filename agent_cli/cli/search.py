@@ -84,7 +84,7 @@ def search(
     else:
         shown = recall.to_show(app_.db, query, found, allowed, now, limit)
         if found.verdict == "nothing":
-            output.note("nothing states it; it was mentioned:" if shown else "nothing is known of it")
+            output.note("nothing states it, but these lines mention it:" if shown else "nothing is known of it")
         _print(app_, query, shown, explain)
         if found.verdict == "maybe":
             output.note("perhaps: no line holds most of the question")

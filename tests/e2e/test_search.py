@@ -107,7 +107,7 @@ def test_a_question_asked_before_is_found_with_its_answer_though_nothing_is_know
     server.play(script.reply("About 28."))
     program.use(server)("ask", "how many grams are in an ounce")
     ran = program("search", "what did I ask about ounces")
-    assert (ran.code, ran.err) == (0, "agent: nothing states it; it was mentioned:\n")
+    assert (ran.code, ran.err) == (0, "agent: nothing states it, but these lines mention it:\n")
     asked, answered = ran.out.splitlines()
     assert (asked.endswith("how many grams are in an ounce"), answered.endswith("About 28.")) == (True, True)
     ran = program("search", "how many ounces are in a pound")

@@ -137,9 +137,7 @@ def mentions(db: Database, query: str, allowed: Filter, now: datetime, limit: in
     return _to_hits(db, (Scored(row, 0.0) for row in islice(found, limit)))
 
 
-def to_show(
-    db: Database, query: str, found: RecallResult, allowed: Filter, now: datetime, limit: int
-) -> list[Hit]:
+def to_show(db: Database, query: str, found: RecallResult, allowed: Filter, now: datetime, limit: int) -> list[Hit]:
     """The hits for a person who searches; where nothing is known, or words were given and no question, what mentions
     it too. Each question of the person is followed by what a model said to it."""
     hits = () if found.verdict == "nothing" else found.hits

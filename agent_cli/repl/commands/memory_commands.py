@@ -73,7 +73,7 @@ def search(conversation: Conversation, argument: str) -> Result:
     hits = recall.to_show(app.db, argument, found, allowed, app.time(), 10)
     if not hits:
         return "nothing is known of it"
-    above = "nothing states it; it was mentioned:\n\n" if found.verdict == "nothing" else ""
+    above = "nothing states it, but these lines mention it:\n\n" if found.verdict == "nothing" else ""
     return Page(lambda display: above + pages.hits_page(app.db, app.scope.owner, argument, hits, display))
 
 
