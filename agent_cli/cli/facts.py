@@ -405,22 +405,25 @@ def import_(
     app_: App,
     file: Path = argument(
         "JSON lines: statement, and source (a message's id), at, since, until, subject, predicate, object, "
-        "place where they are known; - is standard input."
+        "place where they are known; - is standard input. Or a Markdown file as MEMORY.md, CLAUDE.md, AGENTS.md: each "
+        "item of a list and each sentence."
     ),
     source: str = option("--source", "Where the messages were imported from.", "import"),
     accept: bool = flag("--accept", "Accept them all; needs --yes."),
     yes: ConfirmRead = False,
 ) -> None:
-    """Read facts from JSON lines, into the queue unless accepted."""
+    """Read facts from JSON lines or Markdown into the queue."""
+    from agent_cli.memory.transfers import coding_tools  # no other command needs it
+
     if accept and not yes:
         raise UsageError("--accept accepts every line without a review: say --yes as well, or leave it out")
     if accept:
         what = "what is on standard input" if file == Path("-") else str(file)
         consent.obtain(app_, f"take every line of {what} as true, without a review?", "nothing was imported")
-    with opened(file) as lines:
-        new, broken = adoption.import_lines(
-            app_.memory, limits.lines(lines), source, output.first_notes(), accepted=accept
-        )
+    with opened(file) as opened_file:
+        lines = limits.lines(opened_file)
+        rows = coding_tools.statements(lines) if file.suffix.lower() == ".md" else lines
+        new, broken = adoption.import_lines(app_.memory, rows, source, output.first_notes(), accepted=accept)
     upkeep.index_all(app_, app_.db)
     background.start(app_)
     output.say(f"imported {counted(new, 'fact')}, {'accepted' if accept else 'pending'}")

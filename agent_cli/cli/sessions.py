@@ -1,32 +1,36 @@
 """`agent sessions` and `agent import`. Of what other programs have logged, no facts are learned."""
 
 import json
+import os
 import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from typer import Argument
+from typer import Argument, Context
 
-from agent_cli import clock, limits
+from agent_cli import clock, limits, terminal
 from agent_cli.agent.jobs import summariser
 from agent_cli.app import background, upkeep
 from agent_cli.app.app import App
-from agent_cli.cli import output
+from agent_cli.cli import consent, output
 from agent_cli.cli.invocation import Invocation, opened, report_skipped
-from agent_cli.cli.options import AsJson, Hidden, Limit, argument, flag, group, noun, option
+from agent_cli.cli.options import AsJson, Hidden, Limit, Yes, argument, flag, group, noun, option
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.review import review
+from agent_cli.memory.scope import short_path
 from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Receipt
 from agent_cli.repl import pages
 from agent_cli.store import events
-from agent_cli.text import clean, counted
+from agent_cli.text import clean, counted, format_size
 
 app = noun("List, show, close, export and import conversations.")
 
@@ -150,16 +154,48 @@ def export(
 
 @app.command("import", decides=True)
 def import_(
-    app_: App,
-    file: Path = argument("JSON lines, a session a line; - is standard input."),
-    source: str = option("--source", "A name for where it comes from.", "import"),
+    invocation: Invocation,
+    file: Path = argument(
+        "JSON lines, a session a line; - is standard input. Or a session of Claude Code, Codex CLI or Gemini CLI, or a "
+        "folder of them."
+    ),
+    source: str = option("--source", "Of JSON lines: a name for where they come from.", "import"),
 ) -> None:
-    """Read sessions from JSON lines. Importing twice adds nothing; a broken line is reported and skipped (exit 1)."""
+    """Read sessions. Importing twice adds nothing; a broken line is reported and skipped (exit 1)."""
+    from agent_cli.memory.transfers import coding_tools  # no other command needs it
+
+    app_ = invocation.app()
+    if file != Path("-") and (found := coding_tools.files_in(file)):
+        _import_sessions(invocation, partial(coding_tools.sessions, found))
+        return
     with opened(file) as lines:
         done = transfer.import_lines(app_.db, app_.scope, limits.lines(lines), source, app_.time, output.first_notes())
     upkeep.index_all(app_, app_.db)
     background.start(app_)
     _report(done, "line", "lines")
+
+
+def _import_sessions(
+    invocation: Invocation, read: Callable[[transfer.Report], Iterator[transfer.ExternalSession]], source: str = ""
+) -> None:
+    """Import sessions with a line that says how far it is, and make them searchable. Raises AgentError at the end."""
+    app_, skipped = invocation.app(), 0
+    with output.ProgressLine(invocation.quiet) as line:
+        show = output.first_notes(line.note)
+
+        def complain(text: str) -> None:
+            nonlocal skipped
+            skipped += 1
+            show(text)
+
+        def tell(seen: int, new: int) -> None:
+            line.step(f"{seen:,} conversations read,", new, None, "new messages")
+
+        done = transfer.import_sessions(app_.db, app_.scope, read(complain), source, app_.time, complain, tell)
+        line.show("making them searchable")
+        upkeep.index_all(app_, app_.db)
+        background.start(app_)
+    _report(replace(done, broken=skipped), "entry", "entries")
 
 
 def _report(done: transfer.ImportResult, one: str, many: str) -> None:
@@ -171,7 +207,53 @@ def _session(app_: App, handle: str) -> sessions.Session:
     return sessions.resolve(app_.db, handle, app_.scope.owner)
 
 
-import_app = group("Import conversations from ChatGPT, Claude or llm. Importing twice adds nothing.")
+import_app = group(
+    "Import from ChatGPT, Claude, llm, Claude Code, Codex CLI or Gemini CLI. Importing twice adds nothing."
+)
+
+
+@import_app.callback(invoke_without_command=True)
+def import_found(
+    context: Context,
+    found: bool = flag(
+        "--found", "List what Claude Code, Codex CLI and Gemini CLI have here, and import it after a yes."
+    ),
+    yes: Yes = False,
+) -> None:
+    if context.invoked_subcommand:
+        return
+    if not found:
+        raise UsageError("say what to import: --found, chatgpt, claude or llm (`agent import --help` says more)")
+    from agent_cli.memory.facts import adoption
+    from agent_cli.memory.transfers import coding_tools  # no other command needs it
+
+    invocation: Invocation = context.obj
+    if invocation.child:
+        raise UsageError(terminal.OF_ASSISTANT)
+    logs, notes = coding_tools.found(os.environ), coding_tools.found(os.environ, facts=True)
+    if not logs and not notes:
+        raise UsageError(f"there is nothing to import of {coding_tools.NAMES}")
+    rows = [
+        {"program": tool.name, "what": counted(len(sizes), *what), "size": format_size(sum(sizes)), "where": where}
+        for tool in coding_tools.TOOLS
+        for where in [short_path(str(tool.home(os.environ)))]
+        for files, *what in ((logs, "session"), (notes, "file of facts", "files of facts"))
+        if (sizes := [file.size for file in files if file.tool is tool])
+    ]
+    output.table(rows, ["program", "what", "size", "where"])
+    if not yes:
+        if not consent.is_possible():
+            output.note("`agent import --found --yes` imports them")
+            return
+        consent.ask("import them, facts into the queue for your review?", "nothing was imported")
+    app_, new = invocation.app(), 0
+    for file in notes:
+        with opened(file.path) as lines:
+            new += adoption.import_lines(app_.memory, coding_tools.statements(lines), "import", output.first_notes())[0]
+    if notes:
+        output.say(f"imported {counted(new, 'fact')}, pending")
+    _import_sessions(invocation, partial(coding_tools.sessions, logs))
+
 
 Export = Annotated[Path, Argument(metavar="FILE", help="The exported .zip, its folder, or conversations.json.")]
 
@@ -180,18 +262,7 @@ def _import(source: str, invocation: Invocation, file: Export) -> None:
     from agent_cli.memory.transfers import export_files  # no other command needs it
 
     read = {"chatgpt": export_files.chatgpt, "claude": export_files.claude, "llm": export_files.llm}[source]
-    app_ = invocation.app()
-    with output.ProgressLine(invocation.quiet) as line:
-
-        def tell(seen: int, new: int) -> None:
-            line.step(f"{seen:,} conversations read,", new, None, "new messages")
-
-        complain = output.first_notes(line.note)
-        done = transfer.import_sessions(app_.db, app_.scope, read(file), source, app_.time, complain, tell)
-        line.show("making them searchable")
-        upkeep.index_all(app_, app_.db)
-        background.start(app_)
-    _report(done, "entry", "entries")
+    _import_sessions(invocation, lambda _: read(file), source)
 
 
 _NEWER = "A newer one adds what is new; broken entries are reported and skipped (exit 1)."

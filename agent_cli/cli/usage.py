@@ -51,7 +51,7 @@ GROUPS = {  # as /help has them
     },
     "Sessions": {
         "sessions": "List, show, close, export and import conversations.",
-        "import": "Import conversations from ChatGPT, Claude or llm.",
+        "import": "Import from ChatGPT, Claude, llm, Claude Code, Codex CLI or Gemini CLI.",
     },
     "Model": {"models": "List the models of the server, choose or fetch one."},
     "Program": {
@@ -69,7 +69,10 @@ GROUPS = {  # as /help has them
 COMMANDS = {name: what for group in GROUPS.values() for name, what in group.items()}
 VERSION = f"agent {__version__}"
 _WIDTH = 80
-_MORE = "agent COMMAND --help tells more of each. The options above may also follow a command."
+_MORE = (
+    "agent COMMAND --help tells more of each. The options above may also follow a command. Where another program is "
+    "called agent, this one answers to agent-cli."
+)
 
 _BESIDE = {  # commands that stand in the module of another
     command: host

@@ -139,6 +139,14 @@ def external_ids(db: Database, session: int) -> dict[int, str]:
     return dict(db.rows("select id, coalesce(external_id, uid) from message where session_id = ?", (session,)))
 
 
+def copied_ids(db: Database, owner: str, source: str, first: str) -> list[str]:
+    """The external ids in all sessions of a source that begin with the same message."""
+    query = """select other.external_id from session s cross join message m on m.session_id = s.id
+               cross join message other on other.session_id = s.id
+               where s.owner = ? and s.source = ? and m.external_id = ? and other.external_id is not null"""
+    return [id for (id,) in db.rows(query, (owner, source, first))]
+
+
 def repair(db: Database, session: int, scope: Scope, now: datetime) -> int:
     """Mark replies cut by a crash as interrupted, and answer open calls, where no process has the session open."""
     closed = "update message set finish = 'interrupted' where session_id = ? and finish is null returning id"

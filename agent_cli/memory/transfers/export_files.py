@@ -86,7 +86,7 @@ def parse_time(value: Any) -> datetime | None:
     return found if clock.EARLIEST <= found <= clock.LATEST else None
 
 
-def _row(
+def to_row(
     id: Any, title: Any, started: Any, messages: Sequence[tuple[Any, dict[str, Any] | None]]
 ) -> dict[str, Any] | None:
     """A conversation as `export_session` gives it; None when empty. A message without a time has that of the last."""
@@ -209,7 +209,7 @@ def _chatgpt_row(conversation: dict[str, Any]) -> dict[str, Any] | None:
     found = [(id, _get(nodes[id], "message")) for id in path]
     messages = [(each.get("create_time"), _chatgpt_message(each, id)) for id, each in found if isinstance(each, dict)]
     id = conversation.get("conversation_id") or conversation.get("id")
-    return _row(id, conversation.get("title"), conversation.get("create_time"), messages)
+    return to_row(id, conversation.get("title"), conversation.get("create_time"), messages)
 
 
 def _get(node: Any, key: str) -> Any:
@@ -286,7 +286,7 @@ def _claude_row(conversation: dict[str, Any]) -> dict[str, Any] | None:
         path = _path_to({str(id): each.get("parent_message_uuid") for id, each in by_id.items()}, leaf)
         shown = [by_id[id] for id in path]
     rows = [(each.get("created_at"), _claude_message(each)) for each in shown]
-    return _row(conversation.get("uuid"), conversation.get("name"), conversation.get("created_at"), rows)
+    return to_row(conversation.get("uuid"), conversation.get("name"), conversation.get("created_at"), rows)
 
 
 def _claude_message(chat_message: dict[str, Any]) -> dict[str, Any] | None:
@@ -375,7 +375,7 @@ def _llm_row(turns: list[_Turn]) -> dict[str, Any] | None:
             answer = {"id": id, "role": "assistant", "content": response, "thinking": thinking, **used}
             messages.append((at, answer))
     conversation, name = turns[0][:2]
-    return _row(conversation, name, "", messages)
+    return to_row(conversation, name, "", messages)
 
 
 def _texts(*columns: str) -> str:

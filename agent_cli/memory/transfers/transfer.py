@@ -7,12 +7,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from agent_cli import clock, kinds, limits, text
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, sessions
-from agent_cli.memory.scope import Scope
+from agent_cli.memory.scope import PERSON, Scope, place_of
 from agent_cli.messages import Part, ToolCall, encode_parts
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
@@ -41,7 +42,9 @@ class ExternalSession:
 
     place: str  # in its file
     size: int  # about how many messages it has
-    row: Callable[[], dict[str, Any] | None]  # as `export_session` gives it; None: empty. Raises one of _MALFORMED
+    # As `export_session` gives it, with its `folder` where known, and whether its messages have ids that are `unique`
+    # among all sessions; None: empty. Raises one of _MALFORMED
+    row: Callable[[], dict[str, Any] | None]
 
 
 def import_lines(
@@ -121,6 +124,8 @@ class _ParsedSession:
     started: datetime
     kind: str
     messages: Sequence[log.ImportedMessage]
+    folder: str
+    unique: bool
 
 
 def _parsed(entry: ExternalSession, now: datetime) -> _ParsedSession | Exception | None:
@@ -136,7 +141,8 @@ def _parsed(entry: ExternalSession, now: datetime) -> _ParsedSession | Exception
         started = _parse_time(row["started_at"], now) if row.get("started_at") else parsed[0].at if parsed else now
         kind = row["kind"] if row.get("kind") in sessions.ONE_SHOTS else "chat"
         title = text.without_surrogates(str(row.get("title") or ""))
-        return _ParsedSession(id, str(row.get("source") or ""), title, started, kind, parsed)
+        source, folder = str(row.get("source") or ""), text.without_surrogates(str(row.get("folder") or ""))
+        return _ParsedSession(id, source, title, started, kind, parsed, folder, bool(row.get("unique")))
     except _MALFORMED as error:
         return error
 
@@ -214,13 +220,17 @@ def _import_session(db: Database, scope: Scope, parsed: _ParsedSession, source: 
     source = parsed.source or source
     known = sessions.find_imported(db, scope.owner, source, parsed.id)
     known_ids = set(log.external_ids(db, known).values()) if known else set()
+    if parsed.unique and parsed.messages:  # it may begin with a copy of another session
+        known_ids.update(log.copied_ids(db, scope.owner, source, parsed.messages[0].external_id))
+    if scope.owner == PERSON and Path(parsed.folder).is_absolute():
+        scope = Scope(PERSON, place_of(Path(parsed.folder)))
     first = {each.external_id: each for each in reversed(parsed.messages) if each.external_id not in known_ids}
     wanted = new = list(first.values())[::-1]
     if tombstones.any_exist(db):
         forms = [tombstones.message_form(clock.utc(each.at), each.text) for each in new]
         erased = tombstones.erased_among(db, forms, scope.owner)
         wanted = [each for each, form in zip(new, forms, strict=True) if form not in erased]
-    if not wanted and (known or new):  # nothing new, or everything new was forgotten before
+    if not wanted and (known or parsed.messages):  # nothing new, or everything new was forgotten before
         return 0, 0
     session = known or sessions.add_imported(
         db, scope, parsed.started, now, title=parsed.title, kind=parsed.kind, source=source, external_id=parsed.id
