@@ -162,6 +162,10 @@ class Config:
         "minutes of silence after which a session is closed and summarised; 0: never", 30.0, at_least(0)
     )
     db: str = setting("the database file; empty: in the platform's folder for data", "")
+    sync: str = setting(
+        "the folder through which your machines exchange what is remembered; empty: only by `agent sync FOLDER`",
+        "",
+    )
     editor: str = setting("the editor; empty: AGENT_EDITOR, VISUAL or EDITOR", "")
     editing_mode: Literal["emacs", "vi"] = setting("the keys of the prompt", "emacs")
     status_command: str = setting(

@@ -51,6 +51,7 @@ class MemoryContext:
     time: clock.Clock
     single_valued: frozenset[str] = SINGLE_VALUED  # predicates with one value at a time
     batch: str = ""
+    actor: str = "person"  # who changes it, where a change does not say
 
     @contextmanager
     def changing(self) -> Iterator["MemoryContext"]:
@@ -152,12 +153,12 @@ class Proposals(Generic[Row]):
         assignments = ", ".join(f"{name} = :{name}" for name in columns)
         db.execute(f"update {self.kind} set {assignments} where id = :id", {**columns, "id": id})
 
-    def change(self, memory: MemoryContext, row: Row, change: str, *, actor: str = "person", **values: Any) -> Row:
+    def change(self, memory: MemoryContext, row: Row, change: str, *, actor: str = "", **values: Any) -> Row:
         """Change some columns of a row and record its former values. Runs in the caller's transaction."""
         before = self.get(memory.db, row.id, row.owner)
         self.write(memory, before, values)
         changed = self.get(memory.db, row.id, row.owner)
-        self.record(memory, changed, before, change, actor=actor)
+        self.record(memory, changed, before, change, actor=actor or memory.actor)
         return changed
 
     def record(

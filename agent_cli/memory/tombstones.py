@@ -37,9 +37,34 @@ def erased_among(db: Database, texts: Iterable[str], owner: str = PERSON) -> set
     if not any_exist(db):
         return set()
     asked = list(texts)
-    hashes = keyed_hash.digests(db, (_owned_form(owner, text) for text in asked))
-    known = {*db.rows("select hash from forgotten where hash in (select value from json_each(?))", (hashes,))}
-    return {text for text, hash in zip(asked, hashes, strict=True) if (hash,) in known}
+    found = _times(db, asked, owner)
+    return {text for text, at in zip(asked, found, strict=True) if at}
+
+
+def erased_at(db: Database, texts: Iterable[str], owner: str = PERSON) -> str:
+    """When the first of these texts that this owner erased was erased last; empty: none was."""
+    asked = [text for text in texts if text.strip()] if any_exist(db) else []
+    return next(filter(None, _times(db, asked, owner)), "")
+
+
+def _times(db: Database, texts: Iterable[str], owner: str) -> list[str]:
+    """When each of these texts was erased; empty: it was not."""
+    hashes = keyed_hash.all_digests(db, (_owned_form(owner, text) for text in texts))
+    asked = [each for of_text in hashes for each in of_text]
+    query = "select hash, at from forgotten where hash in (select value from json_each(?))"
+    known: dict[str, str] = dict(db.rows(query, (asked,)))
+    return [max(known.get(each, "") for each in of_text) for of_text in hashes]
+
+
+def receive(db: Database, hash: str, at: str) -> None:
+    """Store the hash of a text that was erased on another machine. Runs in the caller's transaction."""
+    db.execute("insert into forgotten values (?, ?) on conflict do update set at = max(at, excluded.at)", (hash, at))
+
+
+def time_of(db: Database, hash: str) -> str | None:
+    """When the text with this hash was erased."""
+    at: str | None = db.value("select at from forgotten where hash = ?", (hash,))
+    return at
 
 
 def message_form(at: str, text: str) -> str:

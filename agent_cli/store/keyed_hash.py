@@ -3,18 +3,24 @@
 The key lies apart from the file and its backups, in the person's state folder; the database names it by a hash. Where
 it is missing, because the file was moved to another machine, a new one is made, and what was erased before is no longer
 recognised in an import. A database without such a folder, or whose folder cannot be written, holds its key itself.
+
+The machines of one person that exchange what is remembered share the key, so that hashes mean the same on each.
 """
 
+import base64
+import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from agent_cli import atomic_file
+from agent_cli.errors import StoreError, UsageError
 from agent_cli.store import meta
 from agent_cli.store.db import Database
 
 _KEY = "hash key"
 _NAME = "hash key name"
+_FORMER = "hash keys before"  # their names, where the key of another machine took their place
 _LENGTH = 32  # bytes
 
 
@@ -24,10 +30,64 @@ def digest(db: Database, text: str) -> str:
 
 def digests(db: Database, texts: Iterable[str]) -> list[str]:
     """The hashes of texts in hexadecimal digits. The key is created with the first hash."""
+    return _digests(texts, secret(db))
+
+
+def all_digests(db: Database, texts: Iterable[str]) -> list[tuple[str, ...]]:
+    """The hashes of each text by the present key and by those before it."""
+    words, former = list(texts), json.loads(meta.get(db, _FORMER) or "[]")
+    keys = [secret(db), *(key for name in former if (key := _content(db, name)))]
+    return list(zip(*(_digests(words, key) for key in keys), strict=True))
+
+
+def _digests(texts: Iterable[str], key: bytes) -> list[str]:
+    return [_hash(text.encode("utf-8", "surrogatepass"), key, 16) for text in texts]
+
+
+def secret(db: Database) -> bytes:
+    """The key, which is created where there is none."""
     if db.hash_key is None:
         with db.write():
             db.hash_key = _read(db) or _write(db)
-    return [_hash(text.encode("utf-8", "surrogatepass"), db.hash_key, 16) for text in texts]
+    return db.hash_key
+
+
+def name_of(key: bytes) -> str:
+    """By which a key is known; it tells nothing of it."""
+    return _hash(key, b"", 8)
+
+
+def adopt(db: Database, key: bytes) -> None:
+    """Use the key of another machine from now on. Raises StoreError when it cannot be written."""
+    former = secret(db)
+    if former == key:
+        return
+    folder, names = db.key_folder, json.loads(meta.get(db, _FORMER) or "[]")
+    if folder is None or not all(_saved(folder / f"{name_of(each)}.key", each) for each in (key, former)):
+        raise StoreError(f"the key cannot be kept in {folder}: check the permissions of that folder")
+    with db.write():
+        meta.put(db, _FORMER, json.dumps([*names, name_of(former)]))
+        meta.put(db, _NAME, name_of(key))
+        meta.drop(db, _KEY)
+    db.hash_key = key
+
+
+def written(key: bytes) -> str:
+    """A key as the person copies it: letters and digits in groups of four, the last ones a checksum."""
+    letters = base64.b32encode(key + bytes.fromhex(_hash(key, b"copied", 3))).decode()
+    return "-".join(letters[at : at + 4] for at in range(0, len(letters), 4))
+
+
+def read_written(copied: str) -> bytes:
+    """The key that was copied. Raises UsageError when it is not whole."""
+    try:
+        whole = base64.b32decode("".join(copied.replace("-", " ").split()).upper())
+    except ValueError:
+        whole = b""
+    key = whole[:_LENGTH]
+    if len(key) != _LENGTH or whole[_LENGTH:].hex() != _hash(key, b"copied", 3):
+        raise UsageError("that is not the whole key, or a letter of it is wrong: copy it again from the other machine")
+    return key
 
 
 def key_file(db: Database) -> Path | None:
@@ -52,19 +112,23 @@ def is_in_database(db: Database) -> bool:
 
 
 def _read(db: Database) -> bytes | None:
-    path = key_file(db)
+    return _content(db, meta.get(db, _NAME) or "")
+
+
+def _content(db: Database, name: str) -> bytes | None:
+    """The key with this name; None where it is missing."""
     try:
-        secret = path.read_bytes() if path else b""
+        content = (db.key_folder / f"{name}.key").read_bytes() if db.key_folder and name else b""
     except OSError:  # unreadable is as good as missing
         return None
-    return secret if len(secret) == _LENGTH else None
+    return content if len(content) == _LENGTH else None
 
 
 def _write(db: Database) -> bytes:
     """Keep the key of the database itself, or a new one, in the folder, or else in the database."""
     former = meta.get(db, _KEY)
     secret = bytes.fromhex(former) if former else os.urandom(_LENGTH)
-    name = _hash(secret, b"", 8)
+    name = name_of(secret)
     if db.key_folder and _saved(db.key_folder / f"{name}.key", secret):
         meta.put(db, _NAME, name)
         meta.drop(db, _KEY)

@@ -215,7 +215,7 @@ create index fact_ended on fact (owner, valid_to) where valid_to is not null;
 create index fact_hidden on fact (owner, id) where hidden_at is not null;
 create index fact_target on fact (target_id) where target_id is not null;
 create index fact_told on fact (owner, subject, predicate) where predicate <> '';
-create unique index fact_imported on fact (owner, source, message_id, statement) where source is not null;
+create index fact_imported on fact (owner, source, message_id, statement) where source is not null;
 
 create table fact_source (                      -- further messages that state it
     fact_id integer not null references fact (id),
@@ -271,7 +271,7 @@ create table skill (
 create index skill_state on skill (owner, state, id);
 create index skill_session on skill (session_id) where session_id is not null;
 create index skill_target on skill (target_id) where target_id is not null;
-create unique index skill_name on skill (owner, name) where state = 'accepted' and hidden_at is null;
+create index skill_name on skill (owner, name) where state = 'accepted' and hidden_at is null;
 
 create table skill_version (                    -- a skill as it was before each change
     id integer primary key autoincrement,
@@ -444,6 +444,55 @@ create table recollection (                     -- what was recalled for a messa
     at text not null
 ) strict;
 create index recollection_message on recollection (message_id, id);
+
+-- Changes for the person's other machines (store/changes.py). Empty until `agent sync` is used.
+
+create table sync_state (
+    id integer primary key check (id = 1),
+    clock integer not null default 0,           -- the highest stamp so far: milliseconds since 1970, or one more each
+    applying integer not null default 0,        -- 1 while rows of another machine are written
+    removing integer not null default 0,        -- 1 while retention deletes, which other machines do not follow
+    cleaned integer not null default 0          -- erasures after which this machine's segments were cleaned
+) strict;
+
+create table sync_unsent (                      -- rows to be written into the next segment
+    id integer primary key autoincrement,
+    kind text not null,
+    uid text not null,
+    unique (kind, uid)
+) strict;
+
+create table sync_change (                      -- columns that have changed since their row was created
+    uid text not null,
+    name text not null,
+    stamp integer not null,                     -- the higher one is in force
+    base integer not null,                      -- the stamp that was sent before it; 0: none
+    here integer not null,                      -- whether it was changed on this machine
+    primary key (uid, name)
+) strict, without rowid;
+
+create table sync_gone (                        -- rows that were deleted, and are not taken again
+    uid text primary key,
+    kind text not null,
+    everywhere integer not null                 -- 0: by retention, on this machine alone
+) strict, without rowid;
+
+create table sync_alias (                       -- two rows that turned out to be the same
+    uid text primary key,
+    canonical text not null
+) strict, without rowid;
+
+create table sync_position (                    -- the last segment of each machine that was read or written
+    machine text primary key,
+    number integer not null
+) strict, without rowid;
+
+create table sync_waiting (                     -- rows that refer to others which have not come yet
+    id integer primary key autoincrement,
+    kind text not null,
+    uid text not null,
+    data text not null
+) strict;
 
 -- Derived: dropped and rebuilt at will. The word, trigram and vector tables are created by memory/search/word_tables.py
 -- and memory/search/vectors.py, under names that are stored in meta, so that a damaged one can be abandoned.

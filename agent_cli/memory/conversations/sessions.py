@@ -111,6 +111,12 @@ def is_open_elsewhere(db: Database, id: int) -> bool:
     return bool(held) and held != holder.this_process() and holder.is_alive(held)
 
 
+def is_held(db: Database, id: int) -> bool:
+    """Whether a running process has it open, this one or another."""
+    held = db.value("select holder from session where id = ?", (id,))
+    return bool(held) and holder.is_alive(held)
+
+
 def reopen(db: Database, id: int, owner: str, now: datetime, terminal: str | None = None) -> Session:
     """Continue an earlier session, at this terminal. Raises UsageError while another process has it open."""
     session = get(db, id, owner)

@@ -195,6 +195,40 @@ def restore(memory: MemoryContext, fact: Fact) -> Fact:
         return facts.get(memory.db, fact.id, fact.owner)
 
 
+def settle_merged(memory: MemoryContext, found: Sequence[int]) -> None:
+    """What follows from facts that came from another machine. One that was known here already is hidden; values follow
+    each other by date; and of two that begin on the same day the later one waits for the person. Runs in the caller's
+    transaction."""
+    memory, now = replace(memory.in_one_batch(), actor="program"), memory.time()
+    for id in found:
+        fact = facts.many(memory.db, [id], memory.scope.owner)[0]
+        if not fact.is_accepted or fact.is_over(now):
+            continue
+        alike = [each for each in facts.same(memory.db, fact.owner, fact.statement) if _is_twin(each, fact, now)]
+        first, *others = facts.by_uid(memory.db, [fact, *(each for each in alike if each.id != id)])
+        for each in others:
+            facts.change(memory, each, "hidden", hidden_at=clock.utc(now))
+        if first.predicate in memory.single_valued:
+            rivals = [each for each in values(memory, first) if each.is_open(now) and each.day == first.day]
+            first, *others = facts.by_uid(memory.db, rivals or [first])
+            for each in others:
+                if each.object.casefold() != first.object.casefold():
+                    waits: dict[str, Any] = {
+                        "state": PENDING,
+                        "operation": "update",
+                        "target_id": first.id,
+                        "decided_at": None,
+                    }
+                    facts.change(memory, each, "proposed", **waits)
+            _settle_values(memory, first)
+
+
+def _is_twin(other: Fact, fact: Fact, now: datetime) -> bool:
+    """Whether a fact says just the same as another, in the same scope."""
+    scope = (fact.place, fact.session_id, fact.statement.casefold())
+    return other.is_open(now) and (other.place, other.session_id, other.statement.casefold()) == scope
+
+
 def conflicts(memory: MemoryContext, fact: Fact) -> list[Fact]:
     """Accepted facts, not over yet, that this one contradicts: its target, another value or number, or a negation."""
     found = facts.many(memory.db, [fact.target_id] if fact.target_id else [], fact.owner)

@@ -148,6 +148,13 @@ def sources(db: Database, fact: Fact) -> list[tuple[int, str]]:
     return [*first, *db.rows(others, (fact.id, fact.message_id))]
 
 
+def by_uid(db: Database, found: Sequence[Fact]) -> list[Fact]:
+    """Facts in the order in which they were made, the same on all of the person's machines."""
+    query = "select id from fact where id in (select value from json_each(?)) order by uid"
+    facts = {each.id: each for each in found}
+    return [facts[id] for (id,) in db.rows(query, ([*facts],))]
+
+
 def confirmed(db: Database, fact_ids: Sequence[int]) -> dict[int, str]:
     """When each of these was decided or stated last."""
     query = """select f.id, max(coalesce(f.decided_at, f.learned_at), coalesce(max(s.at), ''))
@@ -183,8 +190,7 @@ def stated(claim: Claim, now: datetime) -> dict[str, Any]:
 
 def add_source(db: Database, fact: Fact, message: int | None, quote: str, at: datetime) -> None:
     if message is not None and message != fact.message_id:
-        values = (fact.id, message, quote, clock.utc(at))
-        db.execute("insert into fact_source values (?, ?, ?, ?) on conflict do nothing", values)
+        add_sources(db, fact.id, [(message, quote, clock.utc(at))])
 
 
 def undo(memory: MemoryContext, fact: Fact | None = None) -> list[Fact]:
@@ -202,6 +208,21 @@ def last_batch(db: Database, owner: str, fact: Fact | None = None) -> str:
     if batch is None:
         raise UsageError(f"there is no change{f' of {fact.handle}' if fact else ''} to take back")
     return str(batch)
+
+
+def add_sources(db: Database, id: int, found: Sequence[tuple[int, str, str]]) -> None:
+    """Add (message, quote, time) as sources. Runs in the caller's transaction."""
+    rows = [(id, *each) for each in found]
+    db.execute_many("insert into fact_source values (?, ?, ?, ?) on conflict do nothing", rows)
+
+
+def take_over(memory: MemoryContext, id: int, before: Fact | None) -> None:
+    """Bring marks, graph and history up to date with a row as another machine has it; `before`: as it was here."""
+    fact = FACTS.select(memory.db, "id = ?", (id,))[0]
+    if before is None or before.statement != fact.statement:
+        _write_marks(memory.db, id, fact.statement)
+    _update_graph(memory.db, fact)
+    FACTS.record(memory, fact, before, "synced", actor="program")
 
 
 def erase(db: Database, fact_ids: Sequence[int]) -> None:

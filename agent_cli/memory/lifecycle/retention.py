@@ -24,7 +24,7 @@ from agent_cli.memory.planner import tasks
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import index, recall_log, word_tables
 from agent_cli.memory.summaries import period_summaries, summaries
-from agent_cli.store import events, ids, jobs, meta
+from agent_cli.store import changes, events, ids, jobs, meta
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -153,7 +153,7 @@ def run(db: Database, limits: Policy, time: clock.Clock) -> Iterator[tuple[str, 
 def _remove(search: "_Search", batch: Sequence[int], time: clock.Clock, lazily: bool) -> int:
     """Erase these rows, except what has become protected meanwhile; returns how many messages or summaries went."""
     db, level = search.db, search.level
-    with db.write():
+    with db.write(), changes.removing(db):
         erasable = [each.row for each in _old(replace(search, only=batch)) if not each.kept_because]
         if not erasable:
             return 0

@@ -294,6 +294,18 @@ def write(db: Database, id: int, **columns: Any) -> None:
     SKILLS.update(db, id, columns)
 
 
+def settle_merged(memory: MemoryContext, found: Sequence[int]) -> None:
+    """Of skills with one name, of which some came from another machine, the one that changed last counts; the others
+    are hidden. Runs in the caller's transaction."""
+    query = """select o.id from skill s join skill o on o.owner = s.owner and o.name = s.name
+               where s.id = ? and s.state = 'accepted' and s.hidden_at is null
+                 and o.state = 'accepted' and o.hidden_at is null order by o.changed_at desc, o.uid desc"""
+    for id in found:
+        for (other,) in memory.db.rows(query, (id,))[1:]:
+            skill = get(memory.db, other, memory.scope.owner)
+            SKILLS.change(memory, skill, "hidden", actor="program", hidden_at=clock.utc(memory.time()))
+
+
 def _reword(memory: MemoryContext, skill: Skill, change_: str, file: SkillFile, **others: Any) -> Skill:
     """Change a skill to what a file says: of an accepted one that is its next version."""
     words = {"text": file.text, "name": file.name, "description": file.description}

@@ -232,8 +232,12 @@ def _save(
 
 
 def _set_sources(db: Database, id: int, made: NewSummary) -> None:
+    set_sources(db, id, [(n, each) for n, found in enumerate([made.all_sources, *made.sources]) for each in found])
+
+
+def set_sources(db: Database, id: int, numbered: Iterable[tuple[int, Source]]) -> None:
+    """Replace the sources by these, each with the number of its sentence. Runs in the caller's transaction."""
     db.execute("delete from summary_source where summary_id = ?", (id,))
-    numbered = [(n, each) for n, found in enumerate([made.all_sources, *made.sources]) for each in found]
     db.execute_many(
         "insert into summary_source values (?, ?, ?, ?) on conflict do nothing",
         [(id, sentence, each.kind, each.row) for sentence, each in numbered],

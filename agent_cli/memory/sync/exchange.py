@@ -1,0 +1,133 @@
+"""One exchange with the person's other machines: their segments are read, what is gone there is erased here, and what
+has changed here is written as this machine's next segment."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent_cli.errors import StoreError
+from agent_cli.memory import tombstones
+from agent_cli.memory.forgetting.erasure_receipt import Receipt
+from agent_cli.memory.proposals import MemoryContext
+from agent_cli.memory.sync import merge
+from agent_cli.memory.sync.merge import Taken
+from agent_cli.store import changes, events, segments
+from agent_cli.store.changes import FORGOTTEN
+from agent_cli.store.db import Database
+from agent_cli.store.segments import Entry, Folder
+
+JOB = "sync"
+_PAGE = 4000  # rows of a segment
+
+Progress = Callable[[str, int, int | None], None]
+"""(what is done, how many rows, of how many)."""
+
+
+@dataclass
+class Exchange:
+    taken: Taken = field(default_factory=Taken)
+    sent: int = 0
+    receipt: Receipt | None = None
+    left: list[str] = field(default_factory=list)  # sentences about segments that are left for the next time
+
+
+def run(memory: MemoryContext, root: Path, progress: Progress = lambda what, done, total: None) -> Exchange:
+    """Exchange with the machines that use this folder. Raises AgentError."""
+    db, done = memory.db, Exchange()
+    folder = segments.open_folder(db, root)
+    with segments.locked(db):
+        changes.turn_on(db)
+        for machine in folder.machines():
+            _read(memory, folder, machine, done, progress)
+        if any(done.taken.new.values()) or done.taken.changed or changes.count_waiting(db):
+            with db.write():
+                merge.take_waiting(memory, done.taken)
+        with db.write():
+            merge.settle(memory, done.taken)
+        done.receipt = merge.erase(memory, done.taken)
+        if done.receipt:
+            with db.write():
+                merge.take_waiting(memory, done.taken)  # what waited until something was erased
+        _clean(db, folder)
+        _write(db, folder, done, progress)
+        folder.merge()
+        if done.sent or any(done.taken.new.values()) or done.taken.changed:
+            events.append(db, memory.time, "synced", "", actor="program")
+    return done
+
+
+def leave(db: Database, root: Path) -> None:
+    """Take no part any more: nothing is noted, and what this machine wrote is deleted. Raises AgentError."""
+    folder = segments.open_folder(db, root)
+    with segments.locked(db):
+        changes.turn_off(db)
+        folder.remove_own()
+
+
+def _read(memory: MemoryContext, folder: Folder, machine: str, done: Exchange, progress: Progress) -> None:
+    """Take what a machine has written since the last exchange: of this one, what another copy of the file wrote."""
+    db, count = memory.db, 0
+    while found := folder.next_after(machine, number := changes.position(db, machine)):
+        if not found.is_whole:
+            done.left.append(f"{found.path.name} of {machine} has not come whole yet: it is read the next time")
+            return
+        try:
+            entries = list(folder.read(found))
+        except StoreError as error:
+            done.left.append(
+                f"{found.path.name} of {machine} cannot be read ({error}): it is tried again the next time"
+            )
+            return
+        with db.write():
+            merge.take(memory, entries, done.taken)
+            changes.set_position(db, machine, found.last)
+        count += len(entries)
+        progress(f"read from {machine}", count, None)
+    if folder.last(machine) > number:
+        done.left.append(f"a part of what {machine} wrote has not come yet: the rest is read the next time")
+
+
+def _clean(db: Database, folder: Folder) -> None:
+    """Take what was erased since the last time out of this machine's segments."""
+    erasures = tombstones.erasure_count(db)
+    if erasures != changes.cleaned(db):
+        folder.clean(changes.outdated(db))
+        changes.set_cleaned(db, erasures)
+
+
+def _write(db: Database, folder: Folder, done: Exchange, progress: Progress) -> None:
+    """Write what has changed as segments of a page each; all anew where segments of this machine are missing."""
+    number, first = changes.position(db, folder.machine), 0
+    if not folder.has_all(number):
+        with db.write():
+            changes.send_all(db)
+        first = 1
+    total = changes.count_unsent(db)
+    while True:
+        with db.write():  # nothing changes while a page is written
+            rows = changes.unsent(db, _PAGE)
+            if not rows:
+                return
+            entries = list(_entries(db, [(kind, uid) for _, kind, uid in rows]))
+            number += 1
+            folder.write(first or number, number, entries)
+            changes.sent(db, rows[-1][0])
+            changes.set_position(db, folder.machine, number)
+        first, done.sent = 0, done.sent + len(entries)
+        progress("written", done.sent, total)
+
+
+def _entries(db: Database, rows: list[tuple[str, str]]) -> Iterator[Entry]:
+    """The rows as they are now, in this order, with the other ids of those that are gone."""
+    by_kind = {kind: [uid for each, uid in rows if each == kind] for kind in Counter(kind for kind, _ in rows)}
+    read = {
+        kind: changes.read(db, table, by_kind[kind]) for kind, table in changes.tables(db).items() if kind in by_kind
+    }
+    for kind, uid in rows:
+        if kind == FORGOTTEN:
+            yield kind, uid, {"at": tombstones.time_of(db, uid)}
+        elif data := read[kind].get(uid):
+            yield kind, uid, data
+        elif changes.gone(db, uid):
+            yield from ((kind, each, None) for each in (uid, *changes.aliases(db, uid)))

@@ -1,0 +1,338 @@
+"""Takes rows of another machine: a union by their ids. It does not matter in which order, or how often, they come.
+
+Of a column that was changed on both machines the later change counts; the earlier wording of a fact or a skill is in
+its history, that of a note in a hidden note. What is gone on one machine goes on all: see `erase`. A row that refers to
+one which has not come yet waits for it. A row that both machines made of the same thing, as the summary of a day or an
+imported conversation, becomes one.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent_cli import clock, kinds, text
+from agent_cli.memory import tombstones
+from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.dates import periods
+from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.facts.facts import FACTS
+from agent_cli.memory.forgetting import erasure_receipt, forget
+from agent_cli.memory.forgetting.erasure_receipt import Receipt
+from agent_cli.memory.forgetting.tables import TABLES
+from agent_cli.memory.language.keywords import NO_KEYWORDS
+from agent_cli.memory.lineage import ErasureRequest
+from agent_cli.memory.planner import notes
+from agent_cli.memory.proposals import MemoryContext, Proposals
+from agent_cli.memory.scope import Scope
+from agent_cli.memory.search import index
+from agent_cli.memory.skills import skills
+from agent_cli.memory.skills.skills import SKILLS
+from agent_cli.memory.summaries import period_summaries, summaries
+from agent_cli.memory.summaries.summaries import Source
+from agent_cli.store import changes, ids, jobs
+from agent_cli.store.changes import FORGOTTEN, NEVER, Change, Data, Table
+from agent_cli.store.db import Database
+from agent_cli.store.segments import Entry
+
+_SAME = {  # columns by which rows of two machines are the same, where the last one holds something
+    "session": [("owner", "source", "external_id")],
+    "message": [("session_id", "external_id")],
+    "tool_call": [("message_id", "call_id")],
+    "summary": [("session_id",), ("owner", "period")],
+}
+_HISTORIES: Mapping[str, Proposals[Any]] = {"fact": FACTS, "skill": SKILLS}
+_INDEXED = "".join(kind.letter for kind in kinds.SEARCHABLE)
+_WORDS = ("text", "title", "details", "statement")  # columns that the index holds
+
+
+@dataclass
+class Taken:
+    """What was taken: numbers of new rows by kind, and what is still to be done about some rows."""
+
+    new: Counter[str] = field(default_factory=Counter)
+    changed: int = 0
+    facts: set[int] = field(default_factory=set)
+    skills: set[int] = field(default_factory=set)
+    sessions: set[int] = field(default_factory=set)  # new ones
+    open_here: set[int] = field(default_factory=set)  # sessions that another machine closed while they go on here
+    merged: set[int] = field(default_factory=set)  # summaries of the same
+    sentences: dict[int, frozenset[int]] = field(default_factory=dict)  # of messages, that were cut out elsewhere
+    notes: list[tuple[int, Data]] = field(default_factory=list)  # that had another wording here
+
+
+def take(memory: MemoryContext, entries: Iterable[Entry], taken: Taken) -> None:
+    """Take these rows. Runs in the caller's transaction."""
+    db, tables = memory.db, changes.tables(memory.db)
+    with changes.applying(db):
+        for kind, uid, data in entries:
+            if not _take(memory, tables, kind, uid, data, taken):
+                changes.wait(db, kind, uid, data or {})
+
+
+def take_waiting(memory: MemoryContext, taken: Taken) -> None:
+    """Take the rows whose references have come meanwhile, and those that wait for these. Runs in a transaction."""
+    db, tables, found = memory.db, changes.tables(memory.db), True
+    with changes.applying(db):
+        while found:
+            found = False
+            for id, kind, uid, data in changes.waiting(db):
+                if _take(memory, tables, kind, uid, data, taken):
+                    changes.arrived(db, id)
+                    found = True
+
+
+def _take(
+    memory: MemoryContext, tables: Mapping[str, Table], kind: str, uid: str, data: Data | None, taken: Taken
+) -> bool:
+    """Take one row; False when it has to wait."""
+    db = memory.db
+    if kind == FORGOTTEN:
+        tombstones.receive(db, uid, (data or {})["at"])
+    if kind not in tables:  # a newer program's
+        return True
+    known = changes.canonical(db, uid)
+    if data is None:
+        changes.bury(db, kind, known, send=known != uid)
+        return True
+    if (everywhere := changes.gone(db, uid)) is not None:
+        if known != uid and changes.gone_itself(db, uid) is None:
+            changes.bury(db, kind, uid, everywhere=everywhere, send=everywhere)
+        return True
+    table = tables[kind]
+    values, waits = dict[str, Any](), False
+    for column, value in data["columns"].items():
+        if column not in table.columns:
+            continue
+        if value and column in table.refs:
+            target = table.refs[column]
+            id, lost = changes.locate(db, target, value), changes.gone(db, value)
+            if id is None and lost is None:
+                if column != table.soft:
+                    return False
+                waits = True
+                continue
+            if id is None and column in table.parents:
+                changes.bury(db, kind, uid, everywhere=bool(lost), send=bool(lost))
+                return True
+            value = id
+        values[column] = value
+    found = [_source(db, kind, each) for each in data.get("sources", ())]
+    if None in found:
+        return False
+    sources = [each for each in found if each and each[0] != _GONE]
+    message = data["columns"].get("message_id")
+    if kind == "fact" and message and not sources and values["message_id"] is None and changes.gone(db, message):
+        changes.bury(db, kind, uid, send=True)  # it was learned from nothing else
+        return True
+    if kind == "summary" and ("", True) in [(each[1], each[2]) for each in found if each and each[0] == _GONE]:
+        return True  # made from something erased: its machine sends another when it has erased that too
+    return _put(memory, table, known, uid, values, data, sources, taken) and not waits
+
+
+_GONE = "gone"
+
+
+def _source(db: Database, kind: str, source: Sequence[Any]) -> tuple[Any, ...] | None:
+    """A source of a fact or a summary with an id in place of the uid; None: it has not come yet."""
+    of, uid, *rest = ("message", *source) if kind == "fact" else source
+    id, lost = changes.locate(db, of, uid), changes.gone(db, uid)
+    if id is None:
+        return None if lost is None else (_GONE, "", lost)
+    return (of, id, *rest)
+
+
+def _put(
+    memory: MemoryContext,
+    table: Table,
+    known: str,
+    uid: str,
+    values: dict[str, Any],
+    data: Data,
+    sources: Sequence[tuple[Any, ...]],
+    taken: Taken,
+) -> bool:
+    """Add a row or change the one that is here; False when it has to wait until something is erased."""
+    db, kind = memory.db, table.name
+    id, here = changes.locate(db, kind, known), known
+    if id is None and (twin := _same(db, kind, values)):
+        id, here = twin
+        known = changes.merge(db, kind, here, uid)
+        if kind == "summary":
+            taken.merged.add(id)
+    if id is None:
+        return _insert(memory, table, uid, values, data, sources, taken)
+    local = changes.read(db, table, [known])[known]
+    if kind == "message" and (lost := _cut_elsewhere(local["columns"], values)):
+        taken.sentences[id] = lost
+        return False
+    mine = changes.changes_of(db, known)
+    won, stamps = dict[str, Any](), dict[str, Sequence[int]]()
+    for column, value in values.items():
+        stamp, base = data["stamps"].get(column, (0, 0))
+        change, now, then = mine.get(column, NEVER), local["columns"][column], data["columns"][column]
+        if now == then and stamp <= change.stamp:
+            continue
+        if (stamp, "" if stamp else uid, _ordered(then)) > (change.stamp, "" if change.stamp else here, _ordered(now)):
+            won[column], stamps[column] = value, (stamp, base)
+    if kind == "session" and won.get("closed_at") and sessions.is_held(db, id):
+        del won["closed_at"], stamps["closed_at"]
+        taken.open_here.add(id)
+    _add_sources(db, kind, id, sources, bool({"text", "at"} & won.keys()))
+    changed = {column: value for column, value in won.items() if data["columns"][column] != local["columns"][column]}
+    changes.set_stamps(db, known, {column: stamp for column, stamp in stamps.items() if stamp[0]})
+    if not changed:
+        return True
+    _update(memory, table, id, changed)
+    taken.changed += 1
+    _mark(kind, id, taken)
+    overwritten = mine.get("text", NEVER)
+    if kind == "note" and "text" in changed and _is_conflict(overwritten, data["stamps"].get("text", (0, 0))):
+        taken.notes.append((id, local))
+    return True
+
+
+def _is_conflict(here: Change, other: Sequence[int]) -> bool:
+    """Whether a column that was changed here was changed elsewhere without knowing of that."""
+    return here.here and other[1] != here.stamp
+
+
+def _ordered(value: Any) -> str:
+    """A value as a text, so that any two can be compared."""
+    return "" if value is None else json.dumps(value)
+
+
+def _insert(
+    memory: MemoryContext,
+    table: Table,
+    uid: str,
+    values: dict[str, Any],
+    data: Data,
+    sources: Sequence[tuple[Any, ...]],
+    taken: Taken,
+) -> bool:
+    db, kind = memory.db, table.name
+    if _is_forgotten(db, kind, uid, values):
+        changes.bury(db, kind, uid, send=True)
+        return True
+    names = ["uid", *values]
+    query = f"insert into {kind} ({', '.join(names)}) values ({', '.join('?' * len(names))})"
+    id = db.insert(query, (uid, *values.values()))
+    stamps = data["stamps"]
+    changes.set_stamps(db, uid, {column: stamps[column] for column in stamps if column in values})
+    _add_sources(db, kind, id, sources, True)
+    if kind == "fact":
+        facts.take_over(memory, id, None)
+    taken.new[kind] += 1
+    _mark(kind, id, taken)
+    if kind == "session":
+        taken.sessions.add(id)
+    return True
+
+
+def _mark(kind: str, id: int, taken: Taken) -> None:
+    {"fact": taken.facts, "skill": taken.skills}.get(kind, set[int]()).add(id)
+
+
+def _update(memory: MemoryContext, table: Table, id: int, changed: Mapping[str, Any]) -> None:
+    """Write columns of a row, and what follows from them."""
+    db, kind = memory.db, table.name
+    history = _HISTORIES.get(kind)
+    before = history.select(db, "id = ?", (id,))[0] if history else None
+    letter = kinds.BY_NAME[kind].letter if kind in kinds.BY_NAME else ""
+    if {*_WORDS, "undone_at"} & changed.keys() and letter in _INDEXED:
+        index.erase(db, letter, [id])  # before its words change
+    assignments = ", ".join(f"{name} = :{name}" for name in changed)
+    db.execute(f"update {kind} set {assignments} where id = :id", {**changed, "id": id})
+    if kind == "fact":
+        facts.take_over(memory, id, before)
+    elif history and before:
+        after = history.select(db, "id = ?", (id,))[0]
+        history.record(memory, after, before, "synced", actor="program")
+
+
+def _same(db: Database, kind: str, values: Mapping[str, Any]) -> tuple[int, str] | None:
+    """(id, uid) of the row here that stands for the same."""
+    for columns in _SAME.get(kind, ()):
+        if values.get(columns[-1]) not in (None, ""):
+            where = " and ".join(f"{column} is ?" for column in columns)
+            found = db.row(f"select id, uid from {kind} where {where}", [values.get(column) for column in columns])
+            if found:
+                return found[0], found[1]
+    return None
+
+
+def _is_forgotten(db: Database, kind: str, uid: str, values: Mapping[str, Any]) -> bool:
+    """Whether the text of a row was erased after the row was made."""
+    if kind == "message":
+        words = [tombstones.message_form(values["at"], values["text"])]
+    else:
+        words = [str(values.get(column) or "") for column in TABLES[kind].remembered]
+    erased = tombstones.erased_at(db, words)
+    return bool(erased) and uid < ids.lowest(clock.local(erased, 0))
+
+
+def _cut_elsewhere(here: Mapping[str, Any], values: Mapping[str, Any]) -> frozenset[int]:
+    """The numbers of the sentences of a message that were cut out on another machine."""
+    other = values["text"]
+    if here["role"] == "tool" or log.ERASED not in other or other == log.ERASED or other == here["text"]:
+        return frozenset()
+    sentences = [here["text"][first:last] for first, last in text.sentence_spans(here["text"])]
+    bare = [each.replace(log.ERASED, "").strip() for each in sentences]
+    return frozenset(number for number, each in enumerate(bare, 1) if each and each not in other)
+
+
+def _add_sources(db: Database, kind: str, id: int, sources: Sequence[tuple[Any, ...]], instead: bool) -> None:
+    """Add the sources of a fact, or put those of a summary in place of its former ones."""
+    if kind == "fact":
+        facts.add_sources(db, id, [each[1:] for each in sources])
+    elif kind == "summary" and instead:
+        summaries.set_sources(db, id, [(sentence, Source(of, row)) for of, row, sentence in sources])
+
+
+def settle(memory: MemoryContext, taken: Taken) -> None:
+    """Do what follows from what was taken: it is new on this machine, and is sent to the others. Runs in the caller's
+    transaction."""
+    db, now = memory.db, memory.time()
+    for id in sorted(taken.sessions):
+        sessions.skip_learning(db, id, log.last_message(db, id))  # its own machine learns from it
+    for id in sorted(taken.open_here):
+        changes.insist(db, "session", id, "closed_at")
+    for id, local in taken.notes:
+        _keep_wording(memory, id, local)
+    adoption.settle_merged(memory, sorted(taken.facts))
+    skills.settle_merged(memory, sorted(taken.skills))
+    for id in sorted(taken.merged):
+        session, period = db.row("select session_id, period from summary where id = ?", (id,)) or (None, "")
+        if session:
+            jobs.add(db, summaries.JOB, ids.handle("session", session), now)
+        elif period:
+            period_summaries.queue(db, memory.scope.owner, periods.parse(period), now)
+
+
+def _keep_wording(memory: MemoryContext, id: int, local: Data) -> None:
+    """Keep what a note said here before it was changed elsewhere, as a hidden note."""
+    db, columns = memory.db, local["columns"]
+    scope = Scope(memory.scope.owner, columns["place"])
+    title = f"{columns['title']} (until {clock.local(columns['changed_at'], columns['utc_offset']):%Y-%m-%d %H:%M})"
+    former = notes.add(db, scope, columns["text"], memory.time, title=title.strip(), actor="program")
+    notes.hide(db, former, memory.time)
+
+
+def erase(memory: MemoryContext, taken: Taken) -> Receipt | None:
+    """Erase what is gone on another machine, with all that was made from it here. Raises AgentError."""
+    db, receipt = memory.db, None
+    found = {
+        kind: tuple(changes.remaining(db, kind)) for kind in changes.TABLES if kind not in ("tool_call", "summary")
+    }
+    rows = {kind: some for kind, some in found.items() if some}
+    if rows or taken.sentences:
+        request = ErasureRequest(rows, owner=memory.scope.owner, sentences=taken.sentences)
+        receipt = erasure_receipt.erase(db, forget.planned(db, request, NO_KEYWORDS), memory.time)
+        taken.sentences.clear()
+    if made := changes.remaining(db, "summary"):
+        with db.write():
+            summaries.drop_sources(db, [Source("summary", id) for id in made])
+            summaries.erase(db, made)
+    return receipt

@@ -1,0 +1,369 @@
+"""What has changed here since the last exchange with the person's other machines.
+
+Triggers note each row that is new, changed or gone; they exist only while `agent sync` is used, so nobody else pays for
+them. A changed column gets a stamp: the time in milliseconds, or one more than the highest stamp seen, so that a change
+made after another always has the higher stamp, whatever the clocks say. A column that never changed has stamp 0.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from agent_cli.store.db import Database, Row
+from agent_cli.values import frozen
+
+TABLES = ("session", "message", "tool_call", "note", "fact", "skill", "summary", "task")  # referring ones later
+FORGOTTEN = "forgotten"  # kind of a hash of erased text
+_LOCAL = {  # columns that only this machine uses, and others that no segment has
+    "session": "opened_at holder terminal opening profile read_to reflected_to unlearned_to",
+}
+_SOFT = {"message": "undone_by", "fact": "target_id", "skill": "target_id"}  # references to rows that may come later
+_OF_PERSON = {"tool_call": "(select owner from message where id = {0}.message_id)"}
+_COMPLETE = {"message": "{0}.finish is not null"}  # a reply that streams is sent when it is finished
+_STAMPED = "(select clock from sync_state)"
+
+
+@frozen
+class Table:
+    """A table whose rows go to other machines. `refs`: the tables that columns refer to; `parents`: such columns
+    without which a row is nothing."""
+
+    name: str
+    columns: tuple[str, ...]
+    refs: Mapping[str, str]
+    parents: frozenset[str]
+    soft: str  # a reference to a row of the same table that may come later
+
+
+@frozen
+class Change:
+    stamp: int
+    base: int
+    here: bool
+
+
+NEVER = Change(0, 0, False)
+Data = dict[str, Any]
+"""A row as it is sent: columns, with uids in place of ids; stamps, {column: [stamp, base]}; sources."""
+
+
+def tables(db: Database) -> dict[str, Table]:
+    return {name: _table(db, name) for name in TABLES}
+
+
+def _table(db: Database, name: str) -> Table:
+    local = {"id", "uid", *_LOCAL.get(name, "").split()}
+    found = db.rows('select name, "notnull" from pragma_table_info(?)', (name,))
+    refs = dict(db.rows('select "from", "table" from pragma_foreign_key_list(?)', (name,))) | {
+        each: name for each in [_SOFT.get(name)] if each
+    }
+    needed = {column for column, not_null in found if column in refs and not_null}
+    needed |= {"session_id"} & {*refs} if name in ("fact", "summary") else set()
+    return Table(
+        name, tuple(column for column, _ in found if column not in local), refs, frozenset(needed), _SOFT.get(name, "")
+    )
+
+
+# Turning it on and off.
+
+
+def is_on(db: Database) -> bool:
+    return bool(db.value("select 1 from sync_state"))
+
+
+def turn_on(db: Database) -> bool:
+    """See to it that changes are noted; whether they were not until now, so that every row is to be sent."""
+    wanted, existing = _triggers(db), _existing(db)
+    if is_on(db) and wanted == existing:
+        return False
+    with db.write():
+        db.execute("insert into sync_state (id) values (1) on conflict (id) do nothing")
+        for name in existing:
+            db.execute(f"drop trigger {name}")
+        for sql in wanted.values():
+            db.execute(sql)
+        if missing := wanted.keys() - existing.keys():
+            send_all(db)
+    return bool(missing)
+
+
+def turn_off(db: Database) -> None:
+    """Note nothing any more, and forget what was noted."""
+    with db.write():
+        for name in _existing(db):
+            db.execute(f"drop trigger {name}")
+        for table in ("unsent", "change", "gone", "alias", "position", "waiting", "state"):
+            db.execute(f"delete from sync_{table}")
+
+
+def _existing(db: Database) -> dict[str, str]:
+    """The SQL of the triggers in the file, by name."""
+    query = "select name, sql from sqlite_schema where type = 'trigger' and name like 'sync~_%' escape '~'"
+    return dict(db.rows(query))
+
+
+def send_all(db: Database) -> None:
+    """Note every row as one to be sent. Runs in the caller's transaction."""
+    db.execute("delete from sync_unsent")
+    for name in TABLES:
+        where = " and ".join([f"{_owner(name, name)} = 'person'", *_complete(name, name)])
+        db.execute(f"insert into sync_unsent (kind, uid) select '{name}', uid from {name} where {where} order by id")
+    db.execute("insert into sync_unsent (kind, uid) select kind, uid from sync_gone where everywhere")
+    db.execute(f"insert into sync_unsent (kind, uid) select '{FORGOTTEN}', hash from forgotten")
+
+
+def _owner(table: str, row: str) -> str:
+    return _OF_PERSON.get(table, "{0}.owner").format(row)
+
+
+def _complete(table: str, row: str) -> list[str]:
+    return [_COMPLETE[table].format(row)] if table in _COMPLETE else []
+
+
+def _triggers(db: Database) -> dict[str, str]:
+    made = {}
+    unsent = "insert into sync_unsent (kind, uid) {} on conflict (kind, uid) do nothing"
+
+    def add(name: str, when: str, on: str, conditions: Iterable[str], *steps: str) -> None:
+        where = " and ".join(["(select applying from sync_state) = 0", *conditions])
+        made[f"sync_{name}"] = (
+            f"create trigger sync_{name} after {when} on {on} when {where} begin {'; '.join(steps)}; end"
+        )
+
+    for table in tables(db).values():
+        name, columns = table.name, ", ".join(table.columns)
+        mine, former = f"{_owner(name, 'new')} = 'person'", f"{_owner(name, 'old')} = 'person'"
+        new = unsent.format(f"values ('{name}', new.uid)")
+        add(f"{name}_new", "insert", name, [mine, *_complete(name, "new")], new)
+        if name in _COMPLETE:
+            add(f"{name}_whole", "update of finish", name, [mine, "old.finish is null", *_complete(name, "new")], new)
+        differs = " or ".join(f"new.{each} is not old.{each}" for each in table.columns)
+        changed = ", ".join(f"('{each}', new.{each} is not old.{each})" for each in table.columns)
+        waits = f"exists (select 1 from sync_unsent where kind = '{name}' and uid = new.uid)"
+        add(
+            f"{name}_changed",
+            f"update of {columns}",
+            name,
+            [mine, *_complete(name, "old"), f"({differs})"],
+            "update sync_state set clock = max(clock + 1, cast(unixepoch('subsec') * 1000 as integer))",
+            f"""insert into sync_change select new.uid, c.column1, {_STAMPED}, 0, 1 from (values {changed}) c
+                where c.column2 on conflict (uid, name) do update set base = iif(here and {waits}, base, stamp),
+                stamp = excluded.stamp, here = 1""",
+            new,
+        )
+        everywhere = "(select not removing from sync_state)"
+        add(
+            f"{name}_gone",
+            "delete",
+            name,
+            [former],
+            f"insert into sync_gone values (old.uid, '{name}', {everywhere}) on conflict (uid) do nothing",
+            "delete from sync_change where uid = old.uid",
+            f"delete from sync_unsent where kind = '{name}' and uid = old.uid",
+            unsent.format(f"select '{name}', old.uid where {everywhere}"),
+        )
+    of_fact = "select 'fact', uid from fact where id = new.fact_id and owner = 'person'"
+    add("source_new", "insert", "fact_source", [], unsent.format(of_fact))
+    add("forgotten_new", "insert", FORGOTTEN, [], unsent.format(f"values ('{FORGOTTEN}', new.hash)"))
+    return made
+
+
+@contextmanager
+def applying(db: Database) -> Iterator[None]:
+    """What is written within, in the caller's transaction, comes from another machine."""
+    db.execute("update sync_state set applying = 1")
+    yield
+    db.execute("update sync_state set applying = 0")
+
+
+@contextmanager
+def removing(db: Database) -> Iterator[None]:
+    """What is deleted within, in the caller's transaction, stays on the other machines."""
+    db.execute("update sync_state set removing = 1")
+    yield
+    db.execute("update sync_state set removing = 0")
+
+
+# What is to be sent.
+
+
+def unsent(db: Database, limit: int) -> list[Row]:
+    """(id, kind, uid), the oldest first."""
+    return db.rows("select id, kind, uid from sync_unsent order by id limit ?", (limit,))
+
+
+def count_unsent(db: Database) -> int:
+    return int(db.value("select count(*) from sync_unsent"))
+
+
+def sent(db: Database, up_to: int) -> None:
+    db.execute("delete from sync_unsent where id <= ?", (up_to,))
+
+
+def outdated(db: Database) -> set[str]:
+    """The rows of which no segment of this machine may hold anything: they are gone, or sent anew."""
+    query = "select uid from sync_gone where everywhere union select uid from sync_unsent where kind <> ?"
+    return {uid for (uid,) in db.rows(query, (FORGOTTEN,))}
+
+
+def read(db: Database, table: Table, uids: Iterable[str]) -> dict[str, Data]:
+    """The rows with these uids as they are sent. A row that is gone is missing."""
+    wanted = list(uids)
+    columns = [
+        f"(select uid from {table.refs[each]} where id = t.{each})" if each in table.refs else f"t.{each}"
+        for each in table.columns
+    ]
+    query = f"select t.uid, {', '.join(columns)} from json_each(?) c cross join {table.name} t on t.uid = c.value"
+    found: dict[str, Data] = {
+        uid: {"columns": dict(zip(table.columns, values, strict=True)), "stamps": {}}
+        for uid, *values in db.rows(query, (wanted,))
+    }
+    stamps = "select uid, name, stamp, base from sync_change where uid in (select value from json_each(?))"
+    for uid, name, stamp, base in db.rows(stamps, (wanted,)):
+        if uid in found:
+            found[uid]["stamps"][name] = [stamp, base]
+    for uid, source in _sources(db, table.name, wanted):
+        found[uid].setdefault("sources", []).append(source)
+    return found
+
+
+_ROW = "case s.kind {} end".format(
+    " ".join(
+        f"when '{kind}' then (select uid from {kind} where id = s.row)"
+        for kind in ("message", "session", "summary", "fact")
+    )
+)
+
+
+def _sources(db: Database, table: str, uids: Sequence[str]) -> list[tuple[str, list[Any]]]:
+    """(uid of a fact, [uid of a message, quote, at]) or (uid of a summary, [kind, uid, sentence])."""
+    queries = {
+        "fact": """select f.uid, m.uid, s.quote, s.at from json_each(?) c cross join fact f on f.uid = c.value
+                   join fact_source s on s.fact_id = f.id join message m on m.id = s.message_id""",
+        "summary": f"""select y.uid, s.kind, {_ROW}, s.sentence from json_each(?) c
+                       cross join summary y on y.uid = c.value join summary_source s on s.summary_id = y.id""",
+    }
+    rows = db.rows(queries[table], (uids,)) if table in queries else []
+    return [(uid, source) for uid, *source in rows if table == "fact" or source[1]]
+
+
+# What is known of rows.
+
+
+def locate(db: Database, kind: str, uid: str) -> int | None:
+    id = db.value(f"select id from {kind} where uid = ?", (canonical(db, uid),))
+    return None if id is None else int(id)
+
+
+def canonical(db: Database, uid: str) -> str:
+    while other := db.value("select canonical from sync_alias where uid = ?", (uid,)):
+        uid = str(other)
+    return uid
+
+
+def gone(db: Database, uid: str) -> bool | None:
+    """Whether a row that was deleted is so everywhere; None: it was not deleted."""
+    return gone_itself(db, canonical(db, uid))
+
+
+def gone_itself(db: Database, uid: str) -> bool | None:
+    """The same, of this uid alone."""
+    found = db.value("select everywhere from sync_gone where uid = ?", (uid,))
+    return None if found is None else bool(found)
+
+
+def bury(db: Database, kind: str, uid: str, *, everywhere: bool = True, send: bool = False) -> None:
+    """Note that a row is gone; `send`: other machines are told of it too."""
+    query = """insert into sync_gone values (?, ?, ?) on conflict (uid) do update
+                  set everywhere = max(everywhere, excluded.everywhere)"""
+    db.execute(query, (uid, kind, int(everywhere)))
+    if send:
+        db.execute("insert into sync_unsent (kind, uid) values (?, ?) on conflict (kind, uid) do nothing", (kind, uid))
+
+
+def remaining(db: Database, kind: str) -> list[int]:
+    """The rows that are gone on another machine and not yet here."""
+    query = f"""select t.id from sync_gone g cross join {kind} t on t.uid = g.uid
+                where g.kind = ? and g.everywhere order by 1"""
+    return [id for (id,) in db.rows(query, (kind,))]
+
+
+def aliases(db: Database, uid: str) -> list[str]:
+    return [each for (each,) in db.rows("select uid from sync_alias where canonical = ?", (uid,))]
+
+
+def merge(db: Database, kind: str, here: str, other: str) -> str:
+    """Record that two rows are the same; the later uid names it from now on, and is returned."""
+    former, later = sorted((here, other))
+    db.execute(
+        "insert into sync_alias values (?, ?) on conflict (uid) do update set canonical = excluded.canonical",
+        (former, later),
+    )
+    if later != here:
+        db.execute(f"update {kind} set uid = ? where uid = ?", (later, here))
+        db.execute("update or replace sync_change set uid = ? where uid = ?", (later, here))
+        db.execute("update or replace sync_unsent set uid = ? where uid = ? and kind = ?", (later, here, kind))
+    return later
+
+
+def changes_of(db: Database, uid: str) -> dict[str, Change]:
+    rows = db.rows("select name, stamp, base, here from sync_change where uid = ?", (uid,))
+    return {name: Change(stamp, base, bool(here)) for name, stamp, base, here in rows}
+
+
+def insist(db: Database, kind: str, id: int, name: str) -> None:
+    """Note that a column is to stay as it is here, whatever another machine says. Runs in a transaction."""
+    uid = db.value(f"select uid from {kind} where id = ?", (id,))
+    db.execute("update sync_state set clock = clock + 1")
+    set_stamps(db, uid, {name: (db.value(_STAMPED), 0)})
+    db.execute("insert into sync_unsent (kind, uid) values (?, ?) on conflict (kind, uid) do nothing", (kind, uid))
+
+
+def set_stamps(db: Database, uid: str, stamps: Mapping[str, Sequence[int]]) -> None:
+    """Set the stamps of columns that another machine has changed."""
+    query = """insert into sync_change values (?, ?, ?, ?, 0) on conflict (uid, name) do update
+                  set stamp = excluded.stamp, base = excluded.base, here = 0"""
+    db.execute_many(query, [(uid, name, stamp, base) for name, (stamp, base) in stamps.items()])
+    if stamps:
+        latest = max(stamp for stamp, _ in stamps.values())
+        db.execute("update sync_state set clock = max(clock, ?)", (latest,))
+
+
+# Where the exchange stands.
+
+
+def position(db: Database, machine: str) -> int:
+    return int(db.value("select number from sync_position where machine = ?", (machine,)) or 0)
+
+
+def set_position(db: Database, machine: str, number: int) -> None:
+    query = "insert into sync_position values (?, ?) on conflict (machine) do update set number = excluded.number"
+    db.execute(query, (machine, number))
+
+
+def wait(db: Database, kind: str, uid: str, data: Data) -> None:
+    text = json.dumps(data, ensure_ascii=False)
+    db.execute("insert into sync_waiting (kind, uid, data) values (?, ?, ?)", (kind, uid, text))
+
+
+def waiting(db: Database) -> list[tuple[int, str, str, Data]]:
+    rows = db.rows("select id, kind, uid, data from sync_waiting order by id")
+    return [(id, kind, uid, json.loads(data)) for id, kind, uid, data in rows]
+
+
+def count_waiting(db: Database) -> int:
+    return int(db.value("select count(*) from sync_waiting"))
+
+
+def arrived(db: Database, id: int) -> None:
+    db.execute("delete from sync_waiting where id = ?", (id,))
+
+
+def cleaned(db: Database) -> int:
+    return int(db.value("select cleaned from sync_state"))
+
+
+def set_cleaned(db: Database, erasures: int) -> None:
+    with db.write():
+        db.execute("update sync_state set cleaned = ?", (erasures,))

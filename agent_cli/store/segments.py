@@ -1,0 +1,206 @@
+"""The folder in which a person's machines exchange what is remembered. Each writes in a folder of its own alone:
+
+    FOLDER/NAME OF THE KEY/MACHINE/FIRST-LAST-SIZE.segment
+
+A segment is an SQLite file of rows that is never changed once it has its name: it stands for the numbers FIRST to LAST
+of its machine, and is whole when it has SIZE bytes. Merged ones stand for more than one number.
+"""
+
+import json
+import os
+import re
+import secrets
+import socket
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from agent_cli import atomic_file
+from agent_cli.errors import StoreBusy, StoreError, UsageError
+from agent_cli.store import keyed_hash
+from agent_cli.store.changes import Data
+from agent_cli.store.db import Database
+from agent_cli.values import frozen
+
+FORMAT = 1
+_MOST, _SMALL = 30, 1_000_000  # segments of a machine, of which those of so many bytes are merged
+_NAME = re.compile(r"(\d{1,12})-(\d{1,12})-(\d{1,15})\.segment")
+_KEY_NAME = re.compile(r"[0-9a-f]{16}")
+
+Entry = tuple[str, str, Data | None]
+"""(kind, uid, the row or None: it is gone)."""
+
+
+@frozen
+class Segment:
+    path: Path
+    first: int
+    last: int
+    size: int
+
+    @property
+    def is_whole(self) -> bool:
+        with suppress(OSError):
+            return self.path.stat().st_size == self.size
+        return False
+
+
+@frozen
+class Folder:
+    """The folder of a person's machines, as the machine `own` sees it."""
+
+    path: Path
+    machine: str
+    key: bytes
+
+    @property
+    def own(self) -> Path:
+        return self.path / self.machine
+
+    def machines(self) -> list[str]:
+        """All machines that have written, this one included."""
+        return sorted(each.name for each in self.path.iterdir() if each.is_dir()) if self.path.is_dir() else []
+
+    def segments(self, machine: str) -> list[Segment]:
+        found = []
+        with suppress(FileNotFoundError):
+            for path in (self.path / machine).iterdir():
+                if match := _NAME.fullmatch(path.name):
+                    found.append(Segment(path, *map(int, match.groups())))
+        return sorted(found, key=lambda each: (each.first, -each.last))
+
+    def next_after(self, machine: str, number: int) -> Segment | None:
+        """The segment with what a machine wrote next, the largest where several have it."""
+        found = [each for each in self.segments(machine) if each.first <= number + 1 <= each.last]
+        return max(found, key=lambda each: (each.is_whole, each.last), default=None)
+
+    def last(self, machine: str) -> int:
+        return max((each.last for each in self.segments(machine)), default=0)
+
+    def has_all(self, number: int) -> bool:
+        """Whether this machine's segments up to this number are there."""
+        at = 0
+        while at < number:
+            found = self.next_after(self.machine, at)
+            if found is None or not found.is_whole:
+                return False
+            at = found.last
+        return True
+
+    def read(self, segment: Segment) -> Iterator[Entry]:
+        """Raises StoreError when it cannot be read, or a newer program wrote it."""
+        with closing(Database(segment.path, read_only=True)) as db:
+            if db.value("pragma user_version") > FORMAT:
+                raise StoreError("a newer agent wrote it: update agent-cli here")
+            for kind, uid, data in db.each("select kind, uid, data from entry order by id"):
+                yield kind, uid, json.loads(data) if data else None
+
+    def write(self, first: int, last: int, entries: Iterable[Entry]) -> Segment:
+        """Write a segment, whole or not at all. Raises StoreError."""
+        part = self.own / f".{first}-{last}.{os.getpid()}.part"
+        try:
+            atomic_file.make_folder(self.own)
+            part.unlink(missing_ok=True)
+            with closing(Database(part, "delete")) as db:
+                db.execute(f"pragma journal_mode = off; pragma synchronous = off; pragma user_version = {FORMAT}")
+                with db.write():
+                    db.execute("create table entry (id integer primary key, kind text, uid text, data text) strict")
+                    rows = ((kind, uid, data and json.dumps(data, ensure_ascii=False)) for kind, uid, data in entries)
+                    db.execute_many("insert into entry (kind, uid, data) values (?, ?, ?)", rows)
+            size = part.stat().st_size
+            path = self.own / f"{first:08}-{last:08}-{size}.segment"
+            atomic_file.move(part, path)
+        except OSError as error:
+            raise StoreError(f"{self.own}: nothing can be written there ({error.strerror})") from error
+        finally:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+        return Segment(path, first, last, size)
+
+    def replace(self, former: Iterable[Segment], first: int, last: int, entries: Iterable[Entry]) -> None:
+        """Write one segment in place of others."""
+        written = self.write(first, last, entries)
+        for each in former:
+            if each.path != written.path:
+                each.path.unlink(missing_ok=True)
+
+    def clean(self, is_dropped: Collection[str]) -> None:
+        """Rewrite the segments of this machine without these rows, and without what a later segment has anew."""
+        seen = {*is_dropped}
+        for segment in reversed(self.segments(self.machine)):
+            entries = list(self.read(segment))
+            left = [entry for entry in entries if entry[2] is None or entry[1] not in seen]
+            seen.update(uid for _, uid, data in entries if data is not None)
+            if len(left) < len(entries):
+                self.replace([segment], segment.first, segment.last, left)
+
+    def remove_own(self) -> None:
+        """Delete all that this machine wrote. Raises StoreError."""
+        try:
+            for each in self.segments(self.machine):
+                each.path.unlink()
+            self.own.rmdir()
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise StoreError(f"{self.own} cannot be deleted ({error.strerror})") from error
+
+    def merge(self) -> None:
+        """Merge the small segments of this machine when there are many."""
+        segments = self.segments(self.machine)
+        if len(segments) <= _MOST:
+            return
+        run: list[Segment] = []
+        for each in [*segments, None]:
+            if each and each.size <= _SMALL and (not run or each.first == run[-1].last + 1):
+                run.append(each)
+                continue
+            if len(run) > 1:
+                latest = {(kind, uid): data for segment in run for kind, uid, data in self.read(segment)}
+                self.replace(run, run[0].first, run[-1].last, ((*name, data) for name, data in latest.items()))
+            run = [each] if each and each.size <= _SMALL else []
+
+
+def open_folder(db: Database, root: Path) -> Folder:
+    """The folder for the machines with this one's key. Raises UsageError when it is not there, or has another key."""
+    if not root.is_dir():
+        raise UsageError(f"there is no folder {root}: connect what it is on, or name another")
+    key = keyed_hash.secret(db)
+    path = root / keyed_hash.name_of(key)
+    others = [each for each in root.iterdir() if each.is_dir() and _KEY_NAME.fullmatch(each.name)]
+    if others and path not in others:
+        raise UsageError(
+            f"{root} has another key: run `agent sync {root} --key KEY` with the key that the first machine shows"
+        )
+    return Folder(path, machine(db), key)
+
+
+def machine(db: Database) -> str:
+    """The name of this machine. It lies beside the keys, so that a copied database file is another machine's."""
+    if db.key_folder is None:
+        raise UsageError("this database is kept in memory only, so it cannot be exchanged")
+    path = db.key_folder / "machine"
+    try:
+        if not path.exists():
+            host = re.sub(r"[^a-z0-9]+", "-", socket.gethostname().lower()).strip("-")[:30]
+            atomic_file.make_folder(path.parent)
+            atomic_file.write(path, f"{host or 'machine'}-{secrets.token_hex(4)}".encode())
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read or written ({error.strerror})") from error
+
+
+@contextmanager
+def locked(db: Database) -> Iterator[None]:
+    """Only one process of this machine exchanges at a time. Raises StoreBusy."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: the folder's files are replaced as a whole, so two at once only repeat each other
+        yield
+        return
+    with open((db.key_folder or Path()) / "sync.lock", "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise StoreBusy("another agent exchanges with the other machines right now: try again") from None
+        yield
