@@ -17,7 +17,7 @@ from agent_cli.memory.skills import skills
 from agent_cli.memory.summaries import summaries
 from agent_cli.memory.summaries.summaries import NewSummary, Source
 from agent_cli.messages import Message, Part, ToolCall, ToolResult
-from agent_cli.store import jobs
+from agent_cli.store import changes, jobs
 from tests.conftest import HERE, NOON, memory_of, noon
 from tests.turns import summarise
 
@@ -155,6 +155,8 @@ def spread(db, secret, embed=False, files=None):
         keep_files(db, files, secret)
     question = log.add_user_message(db, later, HERE, [Part("What is the code?", "typed")], NOON)
     hit = Hit("message", asked, None, session, 0.0, 1.0, secret, {"words": 1.0})
+    with db.write():
+        changes.wait(db, "note", "its uid", {"columns": {"text": f"from another machine: {secret}"}, "stamps": {}})
     recall_log.record(db, question, [(hit, f"- m{asked}: The code of my safe is {secret}.")], "", NOON)
     sessions.change(db, later, opening=f"The end of the previous session (s{session}, 2 January):\nperson: {secret}")
     index.refresh_all(db)

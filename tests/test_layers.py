@@ -35,6 +35,8 @@ MAY_IMPORT = {
     "memory.documents memory.planner memory.summaries memory.skills store",
     "memory.lifecycle": "memory memory.dates memory.search memory.conversations memory.facts memory.planner "
     "memory.summaries memory.skills store",
+    "memory.sync": "memory memory.language memory.dates memory.search memory.conversations memory.facts memory.planner "
+    "memory.summaries memory.skills memory.forgetting store",
     # what works with memory
     "tools": "memory memory.* store",
     "agent": "tools memory memory.* llm store",
@@ -89,7 +91,8 @@ MAY_READ = {  # the tables of other folders; each folder reads its own
     "memory.search": "document fact fact_source message said section session summary",
     "memory.skills": "message passage tool_call",
     "memory.summaries": "fact fact_version message said session",
-    "store": "forgotten message session",
+    "memory.sync": "summary",
+    "store": "fact fact_source forgotten message session summary summary_source",
 }
 
 VIEWS = {"said": "memory.conversations", "passage_text": "memory.search"}  # written by nobody, and whose they are
@@ -104,6 +107,8 @@ ANY_TABLE = {  # modules that put the name of a table into their SQL, and the ta
     "memory.search.word_tables": "indexes of words, maintained",
     "memory.planner.rows": "notes, tasks and schedules",
     "memory.proposals": "histories of facts and skills",
+    "memory.sync.merge": "rows of other machines",
+    "store.changes": "uids of rows that are the same, and its own tables",
     "store.file_check": "indexes, checked",
 }
 

@@ -40,7 +40,7 @@ class Table:
 class Change:
     stamp: int
     base: int
-    here: bool
+    local: bool
 
 
 NEVER = Change(0, 0, False)
@@ -78,7 +78,7 @@ def turn_on(db: Database) -> bool:
     if is_on(db) and wanted == existing:
         return False
     with db.write():
-        db.execute("insert into sync_state (id) values (1) on conflict (id) do nothing")
+        db.execute("insert into sync_state (id, clock) values (1, 0) on conflict (id) do nothing")
         for name in existing:
             db.execute(f"drop trigger {name}")
         for sql in wanted.values():
@@ -93,7 +93,7 @@ def turn_off(db: Database) -> None:
     with db.write():
         for name in _existing(db):
             db.execute(f"drop trigger {name}")
-        for table in ("unsent", "change", "gone", "alias", "position", "waiting", "state"):
+        for table in ("unsent", "change", "deleted", "alias", "position", "waiting", "state"):
             db.execute(f"delete from sync_{table}")
 
 
@@ -109,7 +109,7 @@ def send_all(db: Database) -> None:
     for name in TABLES:
         where = " and ".join([f"{_owner(name, name)} = 'person'", *_complete(name, name)])
         db.execute(f"insert into sync_unsent (kind, uid) select '{name}', uid from {name} where {where} order by id")
-    db.execute("insert into sync_unsent (kind, uid) select kind, uid from sync_gone where everywhere")
+    db.execute("insert into sync_unsent (kind, uid) select kind, uid from sync_deleted where everywhere")
     db.execute(f"insert into sync_unsent (kind, uid) select '{FORGOTTEN}', hash from forgotten")
 
 
@@ -148,17 +148,17 @@ def _triggers(db: Database) -> dict[str, str]:
             [mine, *_complete(name, "old"), f"({differs})"],
             "update sync_state set clock = max(clock + 1, cast(unixepoch('subsec') * 1000 as integer))",
             f"""insert into sync_change select new.uid, c.column1, {_STAMPED}, 0, 1 from (values {changed}) c
-                where c.column2 on conflict (uid, name) do update set base = iif(here and {waits}, base, stamp),
-                stamp = excluded.stamp, here = 1""",
+                where c.column2 on conflict (uid, name) do update set base = iif(local and {waits}, base, stamp),
+                stamp = excluded.stamp, local = 1""",
             new,
         )
         everywhere = "(select not removing from sync_state)"
         add(
-            f"{name}_gone",
+            f"{name}_deleted",
             "delete",
             name,
             [former],
-            f"insert into sync_gone values (old.uid, '{name}', {everywhere}) on conflict (uid) do nothing",
+            f"insert into sync_deleted values (old.uid, '{name}', {everywhere}) on conflict (uid) do nothing",
             "delete from sync_change where uid = old.uid",
             f"delete from sync_unsent where kind = '{name}' and uid = old.uid",
             unsent.format(f"select '{name}', old.uid where {everywhere}"),
@@ -203,7 +203,7 @@ def sent(db: Database, up_to: int) -> None:
 
 def outdated(db: Database) -> set[str]:
     """The rows of which no segment of this machine may hold anything: they are gone, or sent anew."""
-    query = "select uid from sync_gone where everywhere union select uid from sync_unsent where kind <> ?"
+    query = "select uid from sync_deleted where everywhere union select uid from sync_unsent where kind <> ?"
     return {uid for (uid,) in db.rows(query, (FORGOTTEN,))}
 
 
@@ -262,20 +262,20 @@ def canonical(db: Database, uid: str) -> str:
     return uid
 
 
-def gone(db: Database, uid: str) -> bool | None:
+def deletion(db: Database, uid: str) -> bool | None:
     """Whether a row that was deleted is so everywhere; None: it was not deleted."""
-    return gone_itself(db, canonical(db, uid))
+    return deletion_of(db, canonical(db, uid))
 
 
-def gone_itself(db: Database, uid: str) -> bool | None:
+def deletion_of(db: Database, uid: str) -> bool | None:
     """The same, of this uid alone."""
-    found = db.value("select everywhere from sync_gone where uid = ?", (uid,))
+    found = db.value("select everywhere from sync_deleted where uid = ?", (uid,))
     return None if found is None else bool(found)
 
 
-def bury(db: Database, kind: str, uid: str, *, everywhere: bool = True, send: bool = False) -> None:
+def mark_deleted(db: Database, kind: str, uid: str, *, everywhere: bool = True, send: bool = False) -> None:
     """Note that a row is gone; `send`: other machines are told of it too."""
-    query = """insert into sync_gone values (?, ?, ?) on conflict (uid) do update
+    query = """insert into sync_deleted values (?, ?, ?) on conflict (uid) do update
                   set everywhere = max(everywhere, excluded.everywhere)"""
     db.execute(query, (uid, kind, int(everywhere)))
     if send:
@@ -284,7 +284,7 @@ def bury(db: Database, kind: str, uid: str, *, everywhere: bool = True, send: bo
 
 def remaining(db: Database, kind: str) -> list[int]:
     """The rows that are gone on another machine and not yet here."""
-    query = f"""select t.id from sync_gone g cross join {kind} t on t.uid = g.uid
+    query = f"""select t.id from sync_deleted g cross join {kind} t on t.uid = g.uid
                 where g.kind = ? and g.everywhere order by 1"""
     return [id for (id,) in db.rows(query, (kind,))]
 
@@ -293,23 +293,23 @@ def aliases(db: Database, uid: str) -> list[str]:
     return [each for (each,) in db.rows("select uid from sync_alias where canonical = ?", (uid,))]
 
 
-def merge(db: Database, kind: str, here: str, other: str) -> str:
+def merge(db: Database, kind: str, uid: str, other: str) -> str:
     """Record that two rows are the same; the later uid names it from now on, and is returned."""
-    former, later = sorted((here, other))
+    former, later = sorted((uid, other))
     db.execute(
         "insert into sync_alias values (?, ?) on conflict (uid) do update set canonical = excluded.canonical",
         (former, later),
     )
-    if later != here:
-        db.execute(f"update {kind} set uid = ? where uid = ?", (later, here))
-        db.execute("update or replace sync_change set uid = ? where uid = ?", (later, here))
-        db.execute("update or replace sync_unsent set uid = ? where uid = ? and kind = ?", (later, here, kind))
+    if later != uid:
+        db.execute(f"update {kind} set uid = ? where uid = ?", (later, uid))
+        db.execute("update or replace sync_change set uid = ? where uid = ?", (later, uid))
+        db.execute("update or replace sync_unsent set uid = ? where uid = ? and kind = ?", (later, uid, kind))
     return later
 
 
 def changes_of(db: Database, uid: str) -> dict[str, Change]:
-    rows = db.rows("select name, stamp, base, here from sync_change where uid = ?", (uid,))
-    return {name: Change(stamp, base, bool(here)) for name, stamp, base, here in rows}
+    rows = db.rows("select name, stamp, base, local from sync_change where uid = ?", (uid,))
+    return {name: Change(stamp, base, bool(local)) for name, stamp, base, local in rows}
 
 
 def insist(db: Database, kind: str, id: int, name: str) -> None:
@@ -323,7 +323,7 @@ def insist(db: Database, kind: str, id: int, name: str) -> None:
 def set_stamps(db: Database, uid: str, stamps: Mapping[str, Sequence[int]]) -> None:
     """Set the stamps of columns that another machine has changed."""
     query = """insert into sync_change values (?, ?, ?, ?, 0) on conflict (uid, name) do update
-                  set stamp = excluded.stamp, base = excluded.base, here = 0"""
+                  set stamp = excluded.stamp, base = excluded.base, local = 0"""
     db.execute_many(query, [(uid, name, stamp, base) for name, (stamp, base) in stamps.items()])
     if stamps:
         latest = max(stamp for stamp, _ in stamps.values())
@@ -356,8 +356,8 @@ def count_waiting(db: Database) -> int:
     return int(db.value("select count(*) from sync_waiting"))
 
 
-def arrived(db: Database, id: int) -> None:
-    db.execute("delete from sync_waiting where id = ?", (id,))
+def erase_waiting(db: Database, found: Sequence[int]) -> None:
+    db.execute("delete from sync_waiting where id in (select value from json_each(?))", (found,))
 
 
 def cleaned(db: Database) -> int:

@@ -57,6 +57,11 @@ def name_of(key: bytes) -> str:
     return _hash(key, b"", 8)
 
 
+def derived(key: bytes, purpose: bytes) -> bytes:
+    """A key of the same length for another purpose."""
+    return bytes.fromhex(_hash(purpose, key, _LENGTH))
+
+
 def adopt(db: Database, key: bytes) -> None:
     """Use the key of another machine from now on. Raises StoreError when it cannot be written."""
     former = secret(db)

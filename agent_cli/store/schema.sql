@@ -449,7 +449,7 @@ create index recollection_message on recollection (message_id, id);
 
 create table sync_state (
     id integer primary key check (id = 1),
-    clock integer not null default 0,           -- the highest stamp so far: milliseconds since 1970, or one more each
+    clock integer not null,                     -- the highest stamp so far: milliseconds since 1970, or one more each
     applying integer not null default 0,        -- 1 while rows of another machine are written
     removing integer not null default 0,        -- 1 while retention deletes, which other machines do not follow
     cleaned integer not null default 0          -- erasures after which this machine's segments were cleaned
@@ -467,11 +467,11 @@ create table sync_change (                      -- columns that have changed sin
     name text not null,
     stamp integer not null,                     -- the higher one is in force
     base integer not null,                      -- the stamp that was sent before it; 0: none
-    here integer not null,                      -- whether it was changed on this machine
+    local integer not null,                     -- whether it was changed on this machine
     primary key (uid, name)
 ) strict, without rowid;
 
-create table sync_gone (                        -- rows that were deleted, and are not taken again
+create table sync_deleted (                        -- rows that were deleted, and are not taken again
     uid text primary key,
     kind text not null,
     everywhere integer not null                 -- 0: by retention, on this machine alone

@@ -2,8 +2,8 @@
 
     FOLDER/NAME OF THE KEY/MACHINE/FIRST-LAST-SIZE.segment
 
-A segment is an SQLite file of rows that is never changed once it has its name: it stands for the numbers FIRST to LAST
-of its machine, and is whole when it has SIZE bytes. Merged ones stand for more than one number.
+A segment is a sealed SQLite file of rows that is never changed once it has its name: it stands for the numbers FIRST to
+LAST of its machine, and is whole when it has SIZE bytes. Merged ones stand for more than one number.
 """
 
 import json
@@ -24,6 +24,7 @@ from agent_cli.values import frozen
 
 FORMAT = 1
 _MOST, _SMALL = 30, 1_000_000  # segments of a machine, of which those of so many bytes are merged
+_SALT = 16  # bytes with which each sealed file begins
 _NAME = re.compile(r"(\d{1,12})-(\d{1,12})-(\d{1,15})\.segment")
 _KEY_NAME = re.compile(r"[0-9a-f]{16}")
 
@@ -47,14 +48,14 @@ class Segment:
 
 @frozen
 class Folder:
-    """The folder of a person's machines, as the machine `own` sees it."""
+    """The folder of a person's machines, as one of them sees it."""
 
     path: Path
     machine: str
-    key: bytes
+    key: bytes  # with which segments are sealed
 
     @property
-    def own(self) -> Path:
+    def own_path(self) -> Path:
         return self.path / self.machine
 
     def machines(self) -> list[str]:
@@ -89,7 +90,7 @@ class Folder:
 
     def read(self, segment: Segment) -> Iterator[Entry]:
         """Raises StoreError when it cannot be read, or a newer program wrote it."""
-        with closing(Database(segment.path, read_only=True)) as db:
+        with closing(Database(segment.path, read_only=True, key=self.key)) as db:
             if db.value("pragma user_version") > FORMAT:
                 raise StoreError("a newer agent wrote it: update agent-cli here")
             for kind, uid, data in db.each("select kind, uid, data from entry order by id"):
@@ -97,21 +98,21 @@ class Folder:
 
     def write(self, first: int, last: int, entries: Iterable[Entry]) -> Segment:
         """Write a segment, whole or not at all. Raises StoreError."""
-        part = self.own / f".{first}-{last}.{os.getpid()}.part"
+        part = self.own_path / f".{first}-{last}.{os.getpid()}.part"
         try:
-            atomic_file.make_folder(self.own)
+            atomic_file.make_folder(self.own_path)
             part.unlink(missing_ok=True)
-            with closing(Database(part, "delete")) as db:
+            with closing(Database(part, "delete", key=self.key + os.urandom(_SALT))) as db:
                 db.execute(f"pragma journal_mode = off; pragma synchronous = off; pragma user_version = {FORMAT}")
                 with db.write():
                     db.execute("create table entry (id integer primary key, kind text, uid text, data text) strict")
                     rows = ((kind, uid, data and json.dumps(data, ensure_ascii=False)) for kind, uid, data in entries)
                     db.execute_many("insert into entry (kind, uid, data) values (?, ?, ?)", rows)
             size = part.stat().st_size
-            path = self.own / f"{first:08}-{last:08}-{size}.segment"
+            path = self.own_path / f"{first:08}-{last:08}-{size}.segment"
             atomic_file.move(part, path)
         except OSError as error:
-            raise StoreError(f"{self.own}: nothing can be written there ({error.strerror})") from error
+            raise StoreError(f"{self.own_path}: nothing can be written there ({error.strerror})") from error
         finally:
             with suppress(OSError):
                 part.unlink(missing_ok=True)
@@ -139,11 +140,11 @@ class Folder:
         try:
             for each in self.segments(self.machine):
                 each.path.unlink()
-            self.own.rmdir()
+            self.own_path.rmdir()
         except FileNotFoundError:
             pass
         except OSError as error:
-            raise StoreError(f"{self.own} cannot be deleted ({error.strerror})") from error
+            raise StoreError(f"{self.own_path} cannot be deleted ({error.strerror})") from error
 
     def merge(self) -> None:
         """Merge the small segments of this machine when there are many."""
@@ -172,7 +173,7 @@ def open_folder(db: Database, root: Path) -> Folder:
         raise UsageError(
             f"{root} has another key: run `agent sync {root} --key KEY` with the key that the first machine shows"
         )
-    return Folder(path, machine(db), key)
+    return Folder(path, machine(db), keyed_hash.derived(key, b"segments"))
 
 
 def machine(db: Database) -> str:

@@ -19,7 +19,7 @@ from agent_cli.memory.scope import file_location, short_path
 from agent_cli.memory.search import index, recall_log
 from agent_cli.memory.skills import skills
 from agent_cli.memory.summaries import period_summaries
-from agent_cli.store import file_check, ids, jobs, schema
+from agent_cli.store import changes, file_check, ids, jobs, schema
 from agent_cli.store.db import Database
 
 _NAMED = 3  # files that are named
@@ -249,7 +249,7 @@ OWNERS: tuple[Owner, ...] = (
     Owner([_RECOLLECTIONS], _erase_indexed, _derive_recollections),
 )
 TABLES: dict[str, Table] = {table.name: table for owner in OWNERS for table in owner.tables}
-TABLES["job"] = Table("job", owner="")
+TABLES |= {name: Table(name, owner="") for name in ("job", "sync_waiting")}
 TABLES |= {name: Table(name) for name in schema.TABLES if name not in TABLES}
 
 # The offline model only quotes, so its replies are treated like results of tools.
@@ -264,6 +264,7 @@ COPIES = (  # counted in this order
     Copy("openings", "opening", "session", "coalesce(opening, '')", sessions.drop_openings),
     Copy("jottings", "jotting", "jotting", "text", log.drop_notes),
     Copy("lines recalled", "line recalled", "recollection", "text", recall_log.erase),
+    Copy("rows of other machines", "row of another machine", "sync_waiting", "data", changes.erase_waiting),
     Copy("lines of answers", "line of an answer", "answered", "lines", callers.blank_lines),
 )
 
@@ -278,7 +279,7 @@ for _table in TABLES.values():
 _WORDLESS = """uid owner kind at holder terminal profile role finish model method hash may pasted legs grain period
     state operation origin trust valid_from valid_to in_profile change batch actor zone repeats starts snoozed_to cron
     target running_since lease_until link event.subject job.subject meta.key meta.value migration.name tool_call.name
-    day.words"""
+    day.words sync_change.name sync_alias.canonical sync_position.machine"""
 
 
 def text_columns(db: Database, table: str) -> list[str]:

@@ -107,12 +107,12 @@ def _write(db: Database, folder: Folder, done: Exchange, progress: Progress) -> 
     while True:
         with db.write():  # nothing changes while a page is written
             rows = changes.unsent(db, _PAGE)
-            if not rows:
+            if number and not rows:  # the first is written in any case: it shows that this machine takes part
                 return
             entries = list(_entries(db, [(kind, uid) for _, kind, uid in rows]))
             number += 1
             folder.write(first or number, number, entries)
-            changes.sent(db, rows[-1][0])
+            changes.sent(db, rows[-1][0] if rows else 0)
             changes.set_position(db, folder.machine, number)
         first, done.sent = 0, done.sent + len(entries)
         progress("written", done.sent, total)
@@ -129,5 +129,5 @@ def _entries(db: Database, rows: list[tuple[str, str]]) -> Iterator[Entry]:
             yield kind, uid, {"at": tombstones.time_of(db, uid)}
         elif data := read[kind].get(uid):
             yield kind, uid, data
-        elif changes.gone(db, uid):
+        elif changes.deletion(db, uid):
             yield from ((kind, each, None) for each in (uid, *changes.aliases(db, uid)))

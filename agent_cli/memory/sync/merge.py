@@ -36,7 +36,9 @@ from agent_cli.store.changes import FORGOTTEN, NEVER, Change, Data, Table
 from agent_cli.store.db import Database
 from agent_cli.store.segments import Entry
 
-_SAME = {  # columns by which rows of two machines are the same, where the last one holds something
+_SAME: Mapping[
+    str, Sequence[tuple[str, ...]]
+] = {  # columns by which rows of two machines are the same, where the last one holds something
     "session": [("owner", "source", "external_id")],
     "message": [("session_id", "external_id")],
     "tool_call": [("message_id", "call_id")],
@@ -79,7 +81,7 @@ def take_waiting(memory: MemoryContext, taken: Taken) -> None:
             found = False
             for id, kind, uid, data in changes.waiting(db):
                 if _take(memory, tables, kind, uid, data, taken):
-                    changes.arrived(db, id)
+                    changes.erase_waiting(db, [id])
                     found = True
 
 
@@ -94,11 +96,11 @@ def _take(
         return True
     known = changes.canonical(db, uid)
     if data is None:
-        changes.bury(db, kind, known, send=known != uid)
+        changes.mark_deleted(db, kind, known, send=known != uid)
         return True
-    if (everywhere := changes.gone(db, uid)) is not None:
-        if known != uid and changes.gone_itself(db, uid) is None:
-            changes.bury(db, kind, uid, everywhere=everywhere, send=everywhere)
+    if (everywhere := changes.deletion(db, uid)) is not None:
+        if known != uid and changes.deletion_of(db, uid) is None:
+            changes.mark_deleted(db, kind, uid, everywhere=everywhere, send=everywhere)
         return True
     table = tables[kind]
     values, waits = dict[str, Any](), False
@@ -107,39 +109,39 @@ def _take(
             continue
         if value and column in table.refs:
             target = table.refs[column]
-            id, lost = changes.locate(db, target, value), changes.gone(db, value)
+            id, lost = changes.locate(db, target, value), changes.deletion(db, value)
             if id is None and lost is None:
                 if column != table.soft:
                     return False
                 waits = True
                 continue
             if id is None and column in table.parents:
-                changes.bury(db, kind, uid, everywhere=bool(lost), send=bool(lost))
+                changes.mark_deleted(db, kind, uid, everywhere=bool(lost), send=bool(lost))
                 return True
             value = id
         values[column] = value
     found = [_source(db, kind, each) for each in data.get("sources", ())]
     if None in found:
         return False
-    sources = [each for each in found if each and each[0] != _GONE]
+    sources = [each for each in found if each and each[0] != _DELETED]
     message = data["columns"].get("message_id")
-    if kind == "fact" and message and not sources and values["message_id"] is None and changes.gone(db, message):
-        changes.bury(db, kind, uid, send=True)  # it was learned from nothing else
+    if kind == "fact" and message and not sources and values["message_id"] is None and changes.deletion(db, message):
+        changes.mark_deleted(db, kind, uid, send=True)  # it was learned from nothing else
         return True
-    if kind == "summary" and ("", True) in [(each[1], each[2]) for each in found if each and each[0] == _GONE]:
+    if kind == "summary" and ("", True) in [(each[1], each[2]) for each in found if each and each[0] == _DELETED]:
         return True  # made from something erased: its machine sends another when it has erased that too
     return _put(memory, table, known, uid, values, data, sources, taken) and not waits
 
 
-_GONE = "gone"
+_DELETED = "deleted"
 
 
 def _source(db: Database, kind: str, source: Sequence[Any]) -> tuple[Any, ...] | None:
     """A source of a fact or a summary with an id in place of the uid; None: it has not come yet."""
     of, uid, *rest = ("message", *source) if kind == "fact" else source
-    id, lost = changes.locate(db, of, uid), changes.gone(db, uid)
+    id, lost = changes.locate(db, of, uid), changes.deletion(db, uid)
     if id is None:
-        return None if lost is None else (_GONE, "", lost)
+        return None if lost is None else (_DELETED, "", lost)
     return (of, id, *rest)
 
 
@@ -155,10 +157,10 @@ def _put(
 ) -> bool:
     """Add a row or change the one that is here; False when it has to wait until something is erased."""
     db, kind = memory.db, table.name
-    id, here = changes.locate(db, kind, known), known
+    id, local_uid = changes.locate(db, kind, known), known
     if id is None and (twin := _same(db, kind, values)):
-        id, here = twin
-        known = changes.merge(db, kind, here, uid)
+        id, local_uid = twin
+        known = changes.merge(db, kind, local_uid, uid)
         if kind == "summary":
             taken.merged.add(id)
     if id is None:
@@ -174,7 +176,11 @@ def _put(
         change, now, then = mine.get(column, NEVER), local["columns"][column], data["columns"][column]
         if now == then and stamp <= change.stamp:
             continue
-        if (stamp, "" if stamp else uid, _ordered(then)) > (change.stamp, "" if change.stamp else here, _ordered(now)):
+        if (stamp, "" if stamp else uid, _ordered(then)) > (
+            change.stamp,
+            "" if change.stamp else local_uid,
+            _ordered(now),
+        ):
             won[column], stamps[column] = value, (stamp, base)
     if kind == "session" and won.get("closed_at") and sessions.is_held(db, id):
         del won["closed_at"], stamps["closed_at"]
@@ -193,9 +199,9 @@ def _put(
     return True
 
 
-def _is_conflict(here: Change, other: Sequence[int]) -> bool:
+def _is_conflict(change: Change, other: Sequence[int]) -> bool:
     """Whether a column that was changed here was changed elsewhere without knowing of that."""
-    return here.here and other[1] != here.stamp
+    return change.local and other[1] != change.stamp
 
 
 def _ordered(value: Any) -> str:
@@ -214,7 +220,7 @@ def _insert(
 ) -> bool:
     db, kind = memory.db, table.name
     if _is_forgotten(db, kind, uid, values):
-        changes.bury(db, kind, uid, send=True)
+        changes.mark_deleted(db, kind, uid, send=True)
         return True
     names = ["uid", *values]
     query = f"insert into {kind} ({', '.join(names)}) values ({', '.join('?' * len(names))})"
@@ -259,7 +265,7 @@ def _same(db: Database, kind: str, values: Mapping[str, Any]) -> tuple[int, str]
             where = " and ".join(f"{column} is ?" for column in columns)
             found = db.row(f"select id, uid from {kind} where {where}", [values.get(column) for column in columns])
             if found:
-                return found[0], found[1]
+                return int(found[0]), str(found[1])
     return None
 
 
@@ -273,12 +279,12 @@ def _is_forgotten(db: Database, kind: str, uid: str, values: Mapping[str, Any]) 
     return bool(erased) and uid < ids.lowest(clock.local(erased, 0))
 
 
-def _cut_elsewhere(here: Mapping[str, Any], values: Mapping[str, Any]) -> frozenset[int]:
+def _cut_elsewhere(row: Mapping[str, Any], values: Mapping[str, Any]) -> frozenset[int]:
     """The numbers of the sentences of a message that were cut out on another machine."""
     other = values["text"]
-    if here["role"] == "tool" or log.ERASED not in other or other == log.ERASED or other == here["text"]:
+    if row["role"] == "tool" or log.ERASED not in other or other == log.ERASED or other == row["text"]:
         return frozenset()
-    sentences = [here["text"][first:last] for first, last in text.sentence_spans(here["text"])]
+    sentences = [row["text"][first:last] for first, last in text.sentence_spans(row["text"])]
     bare = [each.replace(log.ERASED, "").strip() for each in sentences]
     return frozenset(number for number, each in enumerate(bare, 1) if each and each not in other)
 

@@ -1,0 +1,67 @@
+"""Two machines of one person, each a home of its own, that exchange what is remembered through a folder."""
+
+import pytest
+
+from tests.conftest import Program
+
+
+@pytest.fixture
+def folder(tmp_path):
+    path = tmp_path / "folder"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def laptop(tmp_path):
+    return machine(tmp_path, "laptop")
+
+
+@pytest.fixture
+def desktop(tmp_path):
+    return machine(tmp_path, "desktop")
+
+
+def machine(path, name):
+    (path / name).mkdir()
+    return Program(path / name).let_scripts_decide()
+
+
+def joined(folder, first, *others):
+    """Let machines exchange through the folder; gives the key."""
+    ran = first("sync", folder)
+    assert ran.code == 0, ran.err
+    key = ran.err.partition("--key ")[2].split()[0]
+    for other in others:
+        assert other("sync", folder, "--key", key).code == 0
+    return key
+
+
+def test_what_was_said_on_one_machine_is_found_on_the_other(folder, laptop, desktop):
+    laptop("ask", "my dentist is Dr Quellwasser in Graz")
+    laptop("notes", "add", "the router password is in the blue box")
+    joined(folder, laptop, desktop)
+    assert "my dentist is Dr Quellwasser" in desktop("search", "dentist").out
+    assert "the router password" in desktop("notes", "list").out
+    assert not any(b"Quellwasser" in each.read_bytes() for each in folder.rglob("*.segment"))
+
+
+def test_a_machine_without_the_key_is_turned_away(folder, laptop, desktop):
+    joined(folder, laptop)
+    ran = desktop("sync", folder)
+    assert (ran.code, ran.out, "has another key" in ran.err) == (2, "", True)
+    for key in ("", "AAAA-BBBB", joined(folder, laptop)[:-1] + "7"):
+        ran = desktop("sync", folder, "--key", key)
+        assert (ran.code, "key" in ran.err) == (2, True)
+
+
+def test_what_is_forgotten_on_one_machine_is_erased_on_the_other_and_in_the_folder(folder, laptop, desktop):
+    laptop("ask", "my dentist is Dr Quellwasser in Graz")
+    joined(folder, laptop, desktop)
+    assert desktop("forget", "--topic", "Quellwasser", "--yes").code == 0
+    ran = desktop("sync", folder)
+    assert ran.code == 0, ran.err
+    ran = laptop("sync", folder)
+    assert "erased here, as on another machine. Searched the file" in ran.out
+    assert laptop("search", "dentist").out == ""
+    assert not any(b"Quellwasser" in each.read_bytes() for each in laptop.db.parent.glob("memory.db*"))
