@@ -3,8 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -166,7 +165,7 @@ def import_(
 
     app_ = invocation.app()
     if file != Path("-") and (found := coding_tools.files_in(file)):
-        _import_sessions(invocation, partial(coding_tools.sessions, found))
+        _import_sessions(invocation, coding_tools.sessions(found))
         return
     with opened(file) as lines:
         done = transfer.import_lines(app_.db, app_.scope, limits.lines(lines), source, app_.time, output.first_notes())
@@ -175,27 +174,19 @@ def import_(
     _report(done, "line", "lines")
 
 
-def _import_sessions(
-    invocation: Invocation, read: Callable[[transfer.Report], Iterator[transfer.ExternalSession]], source: str = ""
-) -> None:
-    """Import sessions with a line that says how far it is, and make them searchable. Raises AgentError at the end."""
-    app_, skipped = invocation.app(), 0
+def _import_sessions(invocation: Invocation, entries: Iterator[transfer.ExternalSession], source: str = "") -> None:
+    app_ = invocation.app()
     with output.ProgressLine(invocation.quiet) as line:
-        show = output.first_notes(line.note)
-
-        def complain(text: str) -> None:
-            nonlocal skipped
-            skipped += 1
-            show(text)
 
         def tell(seen: int, new: int) -> None:
             line.step(f"{seen:,} conversations read,", new, None, "new messages")
 
-        done = transfer.import_sessions(app_.db, app_.scope, read(complain), source, app_.time, complain, tell)
+        complain = output.first_notes(line.note)
+        done = transfer.import_sessions(app_.db, app_.scope, entries, source, app_.time, complain, tell)
         line.show("making them searchable")
         upkeep.index_all(app_, app_.db)
         background.start(app_)
-    _report(replace(done, broken=skipped), "entry", "entries")
+    _report(done, "entry", "entries")
 
 
 def _report(done: transfer.ImportResult, one: str, many: str) -> None:
@@ -238,7 +229,7 @@ def import_found(
         for tool in coding_tools.TOOLS
         for where in [short_path(str(tool.home(os.environ)))]
         for files, *what in ((logs, "session"), (notes, "file of facts", "files of facts"))
-        if (sizes := [file.size for file in files if file.tool is tool])
+        if (sizes := [file.stat().st_size for each, file in files if each is tool])
     ]
     output.table(rows, ["program", "what", "size", "where"])
     if not yes:
@@ -247,12 +238,12 @@ def import_found(
             return
         consent.ask("import them, facts into the queue for your review?", "nothing was imported")
     app_, new = invocation.app(), 0
-    for file in notes:
-        with opened(file.path) as lines:
+    for _, file in notes:
+        with opened(file) as lines:
             new += adoption.import_lines(app_.memory, coding_tools.statements(lines), "import", output.first_notes())[0]
     if notes:
         output.say(f"imported {counted(new, 'fact')}, pending")
-    _import_sessions(invocation, partial(coding_tools.sessions, logs))
+    _import_sessions(invocation, coding_tools.sessions(logs))
 
 
 Export = Annotated[Path, Argument(metavar="FILE", help="The exported .zip, its folder, or conversations.json.")]
@@ -262,7 +253,7 @@ def _import(source: str, invocation: Invocation, file: Export) -> None:
     from agent_cli.memory.transfers import export_files  # no other command needs it
 
     read = {"chatgpt": export_files.chatgpt, "claude": export_files.claude, "llm": export_files.llm}[source]
-    _import_sessions(invocation, lambda _: read(file), source)
+    _import_sessions(invocation, read(file), source)
 
 
 _NEWER = "A newer one adds what is new; broken entries are reported and skipped (exit 1)."

@@ -1,10 +1,12 @@
 """Words that come in by any way: they want to be obeyed, to be remembered, or to pose as the program."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 from benchmarks.attacks.house import KING, House, Outcome, tomorrow
-from tests import serving
+from tests import coding_sessions, serving
 from tests.conftest import CHAT
 from tests.ollama_server import script
 from tests.ollama_server.server import OllamaServer
@@ -115,6 +117,38 @@ def _imported(house: House) -> Iterator[Outcome]:
         program("sessions", "import", "-", stdin=json.dumps(session))
         program("jobs", "run", "--until-idle")
         yield Outcome("imports", f"a conversation of {origin} words", "to count", house.decided())
+    for tool, found in _coding_sessions(program.home).items():
+        for name, words in WORDS.items():
+            house.fresh()
+            for file, rows in found(words).items():
+                coding_sessions.jsonl(file, *rows)
+            program("import", "--found", "--yes")
+            program("ask", "the king?")
+            program("jobs", "run", "--until-idle")
+            yield Outcome("imports", f"{tool}: {name}", "to count", house.decided())
+
+
+def _coding_sessions(home: Path) -> dict[str, Callable[[str], dict[Path, list[Any]]]]:
+    """Of each coding tool the files that hold such words, as those of the person and of the tool."""
+    said, codex = coding_sessions.claude_code, coding_sessions.codex_said
+    project = home / ".claude/projects/-work"
+    return {
+        "Claude Code": lambda words: {
+            project / "1-1-1-1-1.jsonl": [said("u", None, "user", words), said("a", "u", "assistant", words)],
+            project / "memory/MEMORY.md": [f"- {words}"],
+        },
+        "Codex CLI": lambda words: {
+            home / ".codex/sessions/rollout-1.jsonl": [coding_sessions.codex_meta(), codex("user", words)],
+            home / ".codex/AGENTS.md": [words],
+        },
+        "Gemini CLI": lambda words: {
+            coding_sessions.gemini_file(home): [
+                coding_sessions.gemini_about(summary=words),
+                coding_sessions.gemini("u", "user", words),
+                coding_sessions.gemini("g", "gemini", words),
+            ],
+        },
+    }
 
 
 def _requested(house: House, server: OllamaServer) -> Iterator[Outcome]:

@@ -9,7 +9,7 @@ Of branches that going back leaves behind, the one last shown is imported. A ses
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain
@@ -19,13 +19,14 @@ from typing import Any
 from agent_cli import limits
 from agent_cli.errors import UsageError
 from agent_cli.memory.transfers import export_files
-from agent_cli.memory.transfers.transfer import ExternalSession, Report
-from agent_cli.text import one_line, sentences
+from agent_cli.memory.transfers.transfer import ExternalSession
+from agent_cli.text import sentences
 from agent_cli.values import frozen
 
 _HEAD = 1 << 16  # characters by which a file is recognised
-_PER_MESSAGE = 2000  # bytes of these files, about
-_COMPRESSED = ".zst"
+_MESSAGES = 250  # of a session, about
+_Timed = tuple[Any, dict[str, Any] | None]  # when it was said, and a message
+_Session = tuple[Any, Any, Any, Sequence[_Timed], str]  # id, title, begin, messages, folder
 
 
 @frozen
@@ -34,106 +35,84 @@ class CodingTool:
     name: str
     variable: str  # of the environment, which may name its folder
     folder: str  # in the home folder
-    sessions: tuple[str, ...]  # patterns of the files
-    facts: tuple[str, ...]  # patterns of the files that hold what it remembers or is to know
-    read: "Callable[[Records], dict[str, Any] | None]"
+    sessions: str  # patterns of the files
+    facts: str  # patterns of the files that hold what it remembers or is to know
+    read: "Callable[[Records], _Session]"
 
     def home(self, environ: Mapping[str, str]) -> Path:
         return Path(environ.get(self.variable) or Path.home() / self.folder).expanduser()
 
 
-@frozen
-class ToolFile:
-    tool: CodingTool
-    path: Path
-    size: int  # bytes
-    changed_at: float
+Files = Sequence[tuple[CodingTool, Path]]
 
 
-def found(environ: Mapping[str, str], *, facts: bool = False) -> list[ToolFile]:
+def found(environ: Mapping[str, str], *, facts: bool = False) -> Files:
     """The sessions of all tools in the home folder, or what they hold of facts."""
-    patterns = [(tool, tool.facts if facts else tool.sessions) for tool in TOOLS]
-    return _files((tool, path) for tool, some in patterns for each in some for path in tool.home(environ).glob(each))
+    patterns = [(tool, each) for tool in TOOLS for each in (tool.facts if facts else tool.sessions).split()]
+    return [(tool, file) for tool, each in patterns for file in sorted(tool.home(environ).glob(each)) if file.is_file()]
 
 
-def files_in(path: Path) -> list[ToolFile]:
+def files_in(path: Path) -> Files:
     """The sessions of these tools that a file or folder holds; none for another file. Raises UsageError."""
-    paths = path.rglob("*.json*") if path.is_dir() else [path]
-    files = _files((tool, each) for each in paths if (tool := _tool_of(each)))
+    paths = sorted(path.rglob("*.json*")) if path.is_dir() else [path]
+    files = [(tool, each) for each in paths if (tool := _tool_of(each))]
     if path.is_dir() and not files:
         raise UsageError(f"there are no sessions of {NAMES} in {path}")
     return files
 
 
-def _files(paths: Iterable[tuple[CodingTool, Path]]) -> list[ToolFile]:
-    """The oldest first: a session that was branched off follows the first one."""
-    files = []
-    for tool, path in paths:
-        with suppress(OSError):  # it was removed since
-            stat = path.stat()
-            files.append(ToolFile(tool, path, stat.st_size, stat.st_mtime))
-    return sorted(files, key=lambda file: (file.changed_at, file.path))
-
-
-@frozen
-class Records:
-    """The JSON objects in a file. A line that is broken is reported, unless it is the last and being written."""
-
-    file: Path
-    report: Report
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        if self.file.suffix == _COMPRESSED:
-            raise ValueError("it is compressed: unpack it with `unzstd`")
-        try:
-            with self.file.open(encoding="utf-8", errors="replace") as opened:
-                if self.file.suffix == ".json":  # an object in lines
-                    yield _object(opened.read(limits.MAX_LINE + 1))
-                    return
-                for number, line in enumerate(limits.lines(opened), 1):
-                    try:
-                        if line.strip():
-                            yield _object(line)
-                    except ValueError as error:
-                        if line.endswith("\n"):
-                            self.report(f"line {number} of {self.file} was skipped: {one_line(str(error), 120)}")
-        except OSError as error:
-            raise ValueError(f"it cannot be read: {error.strerror}") from error
-
-
-def _object(text: str) -> dict[str, Any]:
-    found = limits.load_json(text)
-    if not isinstance(found, dict):
-        raise ValueError("it is not a JSON object")
-    return found
-
-
-def sessions(files: Iterable[ToolFile], report: Report) -> Iterator[ExternalSession]:
-    for file in files:
-        read = partial(_session, file.tool, Records(file.path, report))
-        yield ExternalSession(str(file.path), file.size // _PER_MESSAGE, read)
-
-
-def _session(tool: CodingTool, records: Records) -> dict[str, Any] | None:
-    row = tool.read(records)
-    for message in row["messages"] if row else ():
-        if message["role"] == "assistant":
-            message |= {"author": tool.name, "model": message.get("model") or tool.name}
-    return row and {**row, "source": tool.source}
-
-
 def _tool_of(file: Path) -> CodingTool | None:
     """The tool that wrote a file. The words of no message are taken for a key: quotes in them are escaped."""
     claude_code, codex, gemini = TOOLS
+    if not file.is_file():  # what is read of a pipe is gone
+        return None
     if file.name.startswith("rollout-") and ".jsonl" in file.suffixes:
         return codex
-    try:
-        with file.open(encoding="utf-8", errors="replace") as opened:
-            head = opened.read(_HEAD)
-    except OSError:
-        return None
-    keys = {'"session_meta"': codex, '"projectHash"': gemini, '"sessionId"': claude_code, '"leafUuid"': claude_code}
-    return next((tool for key, tool in keys.items() if key in head), None)
+    with suppress(OSError), file.open(encoding="utf-8", errors="replace") as opened:
+        head = opened.read(_HEAD)
+        keys = {"session_meta": codex, "projectHash": gemini, "sessionId": claude_code, "leafUuid": claude_code}
+        return next((tool for key, tool in keys.items() if f'"{key}"' in head), None)
+    return None
+
+
+def sessions(files: Files) -> Iterator[ExternalSession]:
+    for tool, file in files:
+        yield ExternalSession(str(file), _MESSAGES, partial(_session, tool, file))
+
+
+def _session(tool: CodingTool, file: Path) -> dict[str, Any] | None:
+    id, title, started, timed, folder = tool.read(records := Records(file))
+    row = export_files.to_row(id or file.stem, title, started, timed)
+    if row is None and records.broken:
+        raise ValueError(f"line {records.broken[0]}")
+    for message in row["messages"] if row else ():
+        if message["role"] == "assistant":
+            message |= {"author": tool.name, "model": message["model"] or tool.name}
+    return row and {**row, "source": tool.source, "folder": folder, "unique": True, "broken": records.broken}
+
+
+class Records:
+    """The JSON objects in a file, and which lines are broken: not the last one, which may be being written."""
+
+    def __init__(self, file: Path):
+        self.file, self.broken = file, list[str]()
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        if self.file.suffix == ".zst":
+            raise ValueError("it is compressed: unpack it with `unzstd`")
+        try:
+            with self.file.open(encoding="utf-8", errors="replace") as opened:
+                whole = self.file.suffix == ".json"
+                for number, line in enumerate([opened.read(limits.MAX_LINE)] if whole else limits.lines(opened), 1):
+                    try:
+                        if not isinstance(record := limits.load_json(line.strip() or "{}"), dict):
+                            raise ValueError("it is not a JSON object")
+                        yield record
+                    except ValueError as error:
+                        if whole or line.endswith("\n"):
+                            self.broken.append(f"{number}: {error}")
+        except OSError as error:
+            raise ValueError(f"it cannot be read: {error.strerror}") from error
 
 
 _REMINDER = "system-reminder"
@@ -179,26 +158,20 @@ def _message(id: str, role: Any, content: Any, model: Any = "") -> dict[str, Any
     return {"id": id, "role": role, "content": text, "model": str(model or "")} if text else None
 
 
-_Timed = tuple[Any, dict[str, Any] | None]  # when it was said, and a message
-
-
-def _claude_code(records: Records) -> dict[str, Any] | None:
+def _claude_code(records: Records) -> _Session:
     """Each line names the one that it follows. Compacting begins anew, and copies of another session keep their ids."""
     lines: list[tuple[str, str, _Timed]] = []  # id, that of the line before, message
-    session, folder, titles = "", "", dict[str, Any]()
+    about, folder = dict[str, Any](), ""
     for record in records:
-        match record:
-            case {"type": "custom-title" | "ai-title" | "summary" as kind}:
-                titles[kind] = record.get("customTitle") or record.get("aiTitle") or record.get("summary")
-        session, folder = record.get("sessionId") or session, folder or record.get("cwd") or ""
+        about |= {key: record[key] for key in ("customTitle", "aiTitle", "summary", "sessionId") if record.get(key)}
+        folder = folder or record.get("cwd") or ""
         id, message = str(record.get("uuid") or ""), _claude_code_message(record)
         if (id or message) and not record.get("isSidechain"):
             anew = not id or record.get("isCompactSummary") or record.get("subtype") == "compact_boundary"
             before = str(record.get("parentUuid") or ("anew" if anew else ""))
             lines.append((id, before, (record.get("timestamp"), message)))
-    title = titles.get("custom-title") or titles.get("ai-title") or titles.get("summary")
-    row = export_files.to_row(session or records.file.stem, title, "", _shown(lines))
-    return row and {**row, "folder": folder, "unique": True}
+    title = about.get("customTitle") or about.get("aiTitle") or about.get("summary")
+    return about.get("sessionId"), title, "", _shown(lines), folder
 
 
 def _claude_code_message(record: dict[str, Any]) -> dict[str, Any] | None:
@@ -219,8 +192,7 @@ def _shown(lines: list[tuple[str, str, _Timed]]) -> list[_Timed]:
     """The messages on the way from the last line to the first. Where the line before is missing, another precedes it;
     a line without an id belongs to the one above it."""
     places = {id: number for number, (id, _, _) in enumerate(lines)}
-    at = next((number for number, (id, _, _) in reversed([*enumerate(lines)]) if id), -1)
-    path = set()
+    path, at = set(), len(lines) - 1
     while at >= 0:
         path.add(at)
         before = lines[at][1]
@@ -232,7 +204,7 @@ def _shown(lines: list[tuple[str, str, _Timed]]) -> list[_Timed]:
     return found
 
 
-def _codex(records: Records) -> dict[str, Any] | None:
+def _codex(records: Records) -> _Session:
     """Lines are items in an envelope, before version 0.32 bare. They have no ids: that of a message is made from all
     that was said up to it, the same in a session that begins with a copy of another one."""
     about, model, timed = dict[str, Any](), "", list[tuple[Any, dict[str, Any]]]()
@@ -242,7 +214,7 @@ def _codex(records: Records) -> dict[str, Any] | None:
             case ("session_meta", _) | (None, {"id": _}) if not about:
                 about = item
                 if isinstance(about.get("source"), dict) and "subagent" in about["source"]:
-                    return None
+                    return "", "", "", (), ""
             case "turn_context", _:
                 model = item.get("model") or model
             case "event_msg", {"type": "thread_rolled_back", "num_turns": int(turns)} if turns > 0:
@@ -253,11 +225,10 @@ def _codex(records: Records) -> dict[str, Any] | None:
                     before = timed[-1][1]["id"] if timed else about.get("forked_from_id") or about.get("id")
                     words = f"{before} {role} {message['content']}".encode("utf-8", "replace")
                     timed.append((record.get("timestamp"), message | {"id": hashlib.sha256(words).hexdigest()[:32]}))
-    row = export_files.to_row(about.get("id") or records.file.stem, "", about.get("timestamp"), timed)
-    return row and {**row, "folder": about.get("cwd") or "", "unique": True}
+    return about.get("id"), "", about.get("timestamp"), timed, about.get("cwd") or ""
 
 
-def _gemini(records: Records) -> dict[str, Any] | None:
+def _gemini(records: Records) -> _Session:
     """One object with all messages, in newer versions lines: a message, again when it has changed; what changes of the
     session; or the message to which the person went back."""
     about, said = dict[str, Any](), dict[str, dict[str, Any]]()
@@ -271,29 +242,24 @@ def _gemini(records: Records) -> dict[str, Any] | None:
             about |= (changed := record.get("$set", record))
             for message in changed.get("messages") or ():  # as a model sees them: shortened
                 said.setdefault(message["id"], message)
-    if about.get("kind") == "subagent":
-        return None
     roles, timed = {"user": "user", "gemini": "assistant"}, list[_Timed]()
-    for id, each in said.items():
+    for id, each in said.items() if about.get("kind") != "subagent" else ():
         content = each.get("displayContent") or each.get("content")
         timed.append((each.get("timestamp"), _message(id, roles.get(each.get("type", "")), content, each.get("model"))))
-    row = export_files.to_row(about.get("sessionId"), about.get("summary"), about.get("startTime"), timed)
-    return row and {**row, "folder": _gemini_folder(records.file)}
+    return about.get("sessionId"), about.get("summary"), about.get("startTime"), timed, _gemini_folder(records.file)
 
 
 def _gemini_folder(file: Path) -> str:
     """The folder of a session: in a file beside it, or the one whose name or hash stands in the path; else empty."""
     project = file.parent.parent
-    try:
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
         if (root := project / ".project_root").is_file():
             return root.read_text(encoding="utf-8").strip()
-        named: dict[str, str] = json.loads((project.parent.parent / "projects.json").read_text(encoding="utf-8"))[
-            "projects"
-        ]
-        hashes = {hashlib.sha256(folder.encode()).hexdigest(): folder for folder in named}
-        return {**hashes, **{name: folder for folder, name in named.items()}}.get(project.name, "")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return ""
+        listed = json.loads((project.parent.parent / "projects.json").read_text(encoding="utf-8"))
+        for folder, name in listed["projects"].items():
+            if project.name in (name, hashlib.sha256(folder.encode()).hexdigest()):
+                return str(folder)
+    return ""
 
 
 _BULLET = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
@@ -332,19 +298,13 @@ TOOLS = (
         "Claude Code",
         "CLAUDE_CONFIG_DIR",
         ".claude",
-        ("projects/*/*-*-*-*-*.jsonl",),
-        ("CLAUDE.md", "projects/*/memory/MEMORY.md"),
+        "projects/*/*-*-*-*-*.jsonl",
+        "CLAUDE.md projects/*/memory/MEMORY.md",
         _claude_code,
     ),
     CodingTool(
-        "codex",
-        "Codex CLI",
-        "CODEX_HOME",
-        ".codex",
-        ("sessions/*/*/*/rollout-*.jsonl*", "archived_sessions/rollout-*.jsonl*"),
-        ("AGENTS.md", "memories/MEMORY.md"),
-        _codex,
+        "codex", "Codex CLI", "CODEX_HOME", ".codex", "*sessions/**/rollout-*.jsonl*", "AGENTS.md */MEMORY.md", _codex
     ),
-    CodingTool("gemini", "Gemini CLI", "", ".gemini", ("tmp/*/chats/session-*.json*",), ("GEMINI.md",), _gemini),
+    CodingTool("gemini", "Gemini CLI", "", ".gemini", "tmp/*/chats/session-*.json*", "GEMINI.md", _gemini),
 )
 NAMES = ", ".join(tool.name for tool in TOOLS)

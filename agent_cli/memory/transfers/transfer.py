@@ -42,8 +42,8 @@ class ExternalSession:
 
     place: str  # in its file
     size: int  # about how many messages it has
-    # As `export_session` gives it, with its `folder` where known, and whether its messages have ids that are `unique`
-    # among all sessions; None: empty. Raises one of _MALFORMED
+    # As `export_session` gives it, and where known its `folder`, whether the ids of its messages are `unique` among all
+    # sessions, and what is `broken`: "LINE: why"; None: empty. Raises one of _MALFORMED
     row: Callable[[], dict[str, Any] | None]
 
 
@@ -85,6 +85,9 @@ def import_sessions(
                     report_error(f"{entry.place} was skipped: {text.one_line(str(error) or type(error).__name__, 120)}")
                     continue
                 new_sessions, new_messages, count = new_sessions + added, new_messages + fresh, count + added
+                for line in session.broken if session else ():
+                    broken += 1
+                    report_error(f"{entry.place} was read without line {text.one_line(line, 120)}")
             if count:
                 events.append(db, time, "sessions imported", str(count), actor="import")
         seen += len(batch)
@@ -126,6 +129,7 @@ class _ParsedSession:
     messages: Sequence[log.ImportedMessage]
     folder: str
     unique: bool
+    broken: Sequence[str]
 
 
 def _parsed(entry: ExternalSession, now: datetime) -> _ParsedSession | Exception | None:
@@ -141,8 +145,9 @@ def _parsed(entry: ExternalSession, now: datetime) -> _ParsedSession | Exception
         started = _parse_time(row["started_at"], now) if row.get("started_at") else parsed[0].at if parsed else now
         kind = row["kind"] if row.get("kind") in sessions.ONE_SHOTS else "chat"
         title = text.without_surrogates(str(row.get("title") or ""))
-        source, folder = str(row.get("source") or ""), text.without_surrogates(str(row.get("folder") or ""))
-        return _ParsedSession(id, source, title, started, kind, parsed, folder, bool(row.get("unique")))
+        source, folder = [text.without_surrogates(str(row.get(name) or "")) for name in ("source", "folder")]
+        broken = [str(each) for each in row.get("broken") or ()]
+        return _ParsedSession(id, source, title, started, kind, parsed, folder, bool(row.get("unique")), broken)
     except _MALFORMED as error:
         return error
 

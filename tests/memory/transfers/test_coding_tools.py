@@ -31,8 +31,9 @@ def take(db, tmp_path):
         if rows:
             jsonl(file, *rows)
         complaints = []
-        entries = coding_tools.sessions(coding_tools.files_in(file), complaints.append)
+        entries = coding_tools.sessions(coding_tools.files_in(file))
         done = transfer.import_sessions(db, HERE, entries, "", noon, complaints.append)
+        assert done.broken == len(complaints)
         return (done.sessions, done.messages), [each.replace(str(tmp_path), "") for each in complaints]
 
     return run
@@ -134,8 +135,8 @@ def test_a_broken_line_is_named_and_the_rest_goes_on_unless_it_is_being_written(
     assert take() == (
         (1, 2),
         [
-            f"line 2 of /{SESSION} was skipped: Invalid control character at: line 1 column 20 (char 19)",
-            f"line 4 of /{SESSION} was skipped: it is not a JSON object",
+            f"/{SESSION} was read without line 2: Unterminated string starting at: line 1 column 16 (char 15)",
+            f"/{SESSION} was read without line 4: it is not a JSON object",
         ],
     )
     assert said(db) == [("u", "One"), ("u", "Three")]
@@ -241,7 +242,9 @@ def test_of_gemini_one_object_and_lines_are_the_same_session(db, take, tmp_path)
     assert [each.author for each in log.history(db, 1)] == ["", "Gemini CLI", ""]
     assert (sessions.get(db, 1, "person").place, sessions.external_id(db, 1)) == ("/work/site", ("gem-1", "gemini"))
     named = tmp_path / ".gemini/tmp/shed/chats/session-2.jsonl"
-    (jsonl(named, gemini_about("gem-2"), messages[1]).parent.parent / ".project_root").write_text("/work/shed\n")
+    (jsonl(named, gemini_about("gem-2"), gemini("u9", "user", "Tea?")).parent.parent / ".project_root").write_text(
+        "/work/shed\n"
+    )
     take(name=named)
     assert sessions.get(db, 2, "person").place == "/work/shed"
     assert take(
@@ -258,7 +261,11 @@ BROKEN = {
         [],
     ),
     "a circle": (SESSION, [claude_code("u", "v", "user", "Hi"), claude_code("v", "u", "user", "Ho")], []),
-    "odd codex": ("rollout-1.jsonl", [codex_meta(None), {"type": "response_item", "payload": 5}, [1]], ["line 3"]),
+    "odd codex": (
+        "rollout-1.jsonl",
+        [codex_meta(None), {"type": "response_item", "payload": 5}, [1]],
+        ["/rollout-1.jsonl was skipped: "],
+    ),
     "odd gemini": ("session-2.jsonl", [gemini_about(messages=[5])], ["/session-2.jsonl was skipped"]),
 }
 
