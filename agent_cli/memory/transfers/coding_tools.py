@@ -43,16 +43,13 @@ class CodingTool:
         return Path(environ.get(self.variable) or Path.home() / self.folder).expanduser()
 
 
-Files = Sequence[tuple[CodingTool, Path]]
-
-
-def found(environ: Mapping[str, str], *, facts: bool = False) -> Files:
+def found(environ: Mapping[str, str], *, facts: bool = False) -> list[tuple[CodingTool, Path]]:
     """The sessions of all tools in the home folder, or what they hold of facts."""
     patterns = [(tool, each) for tool in TOOLS for each in (tool.facts if facts else tool.sessions).split()]
     return [(tool, file) for tool, each in patterns for file in sorted(tool.home(environ).glob(each)) if file.is_file()]
 
 
-def files_in(path: Path) -> Files:
+def files_in(path: Path) -> list[tuple[CodingTool, Path]]:
     """The sessions of these tools that a file or folder holds; none for another file. Raises UsageError."""
     paths = sorted(path.rglob("*.json*")) if path.is_dir() else [path]
     files = [(tool, each) for each in paths if (tool := _tool_of(each))]
@@ -75,7 +72,7 @@ def _tool_of(file: Path) -> CodingTool | None:
     return None
 
 
-def sessions(files: Files) -> Iterator[ExternalSession]:
+def sessions(files: Iterable[tuple[CodingTool, Path]]) -> Iterator[ExternalSession]:
     for tool, file in files:
         yield ExternalSession(str(file), _MESSAGES, partial(_session, tool, file))
 
@@ -130,7 +127,7 @@ def _typed(text: str) -> str:
     """What the person typed of a message."""
     first, *rest = text.split(f"<{_REMINDER}>")
     text = "".join([first, *(each.partition(f"</{_REMINDER}>")[2] for each in rest)]).strip()
-    if arguments := _between(text, "command-args"):
+    if text.startswith("<command-") and (arguments := _between(text, "command-args")):
         return f"{_between(text, 'command-name')} {arguments}"
     if text.startswith(_EDITOR):
         text = text.partition(_REQUEST)[2].strip()

@@ -92,7 +92,7 @@ TYPED = {
         "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nName this better",
         "Name this better",
     ),
-    "words about marks": ("What is <environment_context> for?", "What is <environment_context> for?"),
+    "words about marks": ("Why <command-args>x</command-args>?", "Why <command-args>x</command-args>?"),
 }
 
 
