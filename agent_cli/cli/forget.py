@@ -1,5 +1,6 @@
 """`agent forget`: erase what is remembered and everything made from it, and search the files for words left over."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from typer import Exit
@@ -9,7 +10,7 @@ from agent_cli.app.app import App
 from agent_cli.cli import consent, output
 from agent_cli.cli.invocation import parse_moment
 from agent_cli.cli.options import AsJson, Until, argument, flag, group, option
-from agent_cli.errors import TracesLeft, UsageError
+from agent_cli.errors import AgentError, TracesLeft, UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.forgetting import erasure_receipt, forget, selection
 from agent_cli.memory.language.keywords import NO_KEYWORDS
@@ -75,7 +76,7 @@ def command(
     if dry_run:
         _show(plan, as_json)
         return
-    plan = _confirmed(app_, plan, yes, as_json, ask=also is None)
+    plan = _confirmed(app_, plan if also is None else replace(plan, related=()), yes, as_json)
     _report(erasure_receipt.erase(app_.db, plan, app_.time, terminal.drafts()), as_json, plan)
 
 
@@ -96,7 +97,7 @@ def _show(plan: forget.ErasurePlan, as_json: bool) -> None:
         output.lines([*plan.format_lines(), *plan.format_related()])
 
 
-def _confirmed(app_: App, plan: forget.ErasurePlan, yes: bool, as_json: bool, ask: bool) -> forget.ErasurePlan:
+def _confirmed(app_: App, plan: forget.ErasurePlan, yes: bool, as_json: bool) -> forget.ErasurePlan:
     """Show the plan and what else says the same, and ask; returns what the person chose. Raises AgentError."""
     if yes:
         consent.obtain(app_, f"erase {plan.format_counts} for good?", "nothing was erased")
@@ -104,13 +105,10 @@ def _confirmed(app_: App, plan: forget.ErasurePlan, yes: bool, as_json: bool, as
     if as_json or not consent.is_possible():
         raise UsageError("nothing was erased: look at it with --dry-run, then say --yes, or run it at a terminal")
     _show(plan, False)
-    if plan.related and ask:
-        chosen = forget.choose_related(plan.related, consent.answer(forget.QUESTION))
-        if chosen:
-            plan = forget.with_related(app_.db, plan, chosen)
-            output.lines(plan.format_lines())
-    consent.confirm("erase it for good?", "nothing was erased")
-    return plan
+    chosen = forget.agreed(app_.db, plan, consent.answer(plan.question))
+    if chosen is None:
+        raise AgentError("nothing was erased")
+    return chosen
 
 
 def _resume(app_: App, topic_words: str, as_json: bool) -> None:

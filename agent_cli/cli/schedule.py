@@ -75,7 +75,10 @@ class _AddCommand(Decision):
 @app.command(cls=_AddCommand)
 def add(
     app_: App,
-    when: list[str] = argument('In words, as in "every day at 7"; five fields of cron; or a name as @daily.'),
+    when: list[str] = argument(
+        'In words, as in "every day at 7"; five fields of cron; or a name as @daily. The prompt may follow.',
+        metavar="WHEN [PROMPT]",
+    ),
     prompt: str = option("--prompt", "What is asked each time.", ""),
     skill: str = option("--skill", "The skill to carry out, instead of a prompt.", ""),
     model: str = option("-m, --model", "The model that answers; by default that of the settings.", ""),
@@ -96,6 +99,8 @@ def add(
             way = " (agent skills review)" if state == "pending" else ""
             raise UsageError(f"{found.handle} {found.name} is {state}: only a skill you said yes to can be run{way}")
         skill = found.name
+    if not (prompt or skill) and (" " in when[0] or when[0].startswith("@")):
+        when, prompt = when[:1], " ".join(when[1:])
     target, where = choose(to_file, to_command or (), to_note)
     cron, zone = schedules.from_words(" ".join(when), app_.time()), schedules.machine_zone()
     what = {"zone": zone, "prompt": prompt, "skill": skill, "model": model, "target_path": where}

@@ -412,6 +412,8 @@ def test_words_say_what_memory_would_add_or_erase_and_when_a_schedule_runs(progr
     for words, cron in SCHEDULED.items():
         assert program("schedule", "add", *words.split(), "--prompt", "hi").code == 0, words
         assert cron in [each["cron"] for each in program("schedule", "--json").json], words
+    assert program("schedule", "add", "every day at 7", "say hello").out.startswith("added c9 “say hello”: ")
+    assert program("schedule", "add", "@daily", "say", "bye").out.startswith("added c10 “say bye”: ")
     assert program("schedule", "add", "tomorrow at 9", "--prompt", "hi").err.startswith(
         "agent: 'tomorrow at 9' happens once"
     )

@@ -261,7 +261,7 @@ def test_a_short_fact_is_not_gone_while_the_message_it_came_from_stays(program, 
     told = program("forget", "f1", "--yes")
     assert told.out.splitlines()[:2] == [
         "Erased. Searched the file for 1 phrase: 2 left (m1, y1)",
-        "rows erased: 1 fact, 1 prompt",
+        "rows erased: 1 fact, 1 line you typed",
     ]
     assert (told.code, "the same words stand in m1, y1: `agent forget m1 y1`" in told.err) == (8, True)
     assert program("forget", "m1", "--yes").code == 0

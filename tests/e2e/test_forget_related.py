@@ -4,10 +4,11 @@ import pytest
 
 from tests.forgetting import traces
 from tests.ollama_server import script
+from tests.terminal import ENTER
 
 pytestmark = pytest.mark.usefixtures("scripts_decide")
 
-ASK = "which of them go too? all, none, or numbers as in 1 3 (Enter: none):"
+ASK = "erase it for good? type yes; or all, or numbers as in 1 3, to erase these too:"
 SHOWN = "cites f1 · has the word graz"
 
 
@@ -53,16 +54,17 @@ def test_one_sentence_is_cut_out_of_what_was_said_and_the_rest_stays(program, se
     assert traces(program.db, "Graz") == 0
 
 
-def test_at_a_terminal_it_is_asked_before_the_yes(graz, terminal):
-    asked = terminal("forget", "f1").wait(SHOWN).wait(ASK).answer("1 3").wait("type yes:").answer("yes")
-    asked.wait("phrases: 0 left")
+def test_at_a_terminal_one_answer_says_what_is_erased(graz, terminal):
+    refused = terminal("forget", "f1").wait(ASK).answer("none").wait("nothing was erased")
+    assert (refused.ended(), graz.rows("select count(*) from fact")) == (1, [(1,)])
+    asked = terminal("forget", "f1").wait(SHOWN).wait(ASK).answer("1 3").wait("phrases: 0 left")
     assert asked.ended() == 0
     assert traces(graz.db, "Graz") == 0
 
 
-def test_the_prompt_asks_too(graz, terminal):
-    shell = terminal().wait_prompt().enter("/forget f1").wait(SHOWN).wait(ASK).answer("all")
-    shell.wait("type yes:").answer("yes").wait("phrases: 0 left").wait_prompt()
+def test_the_prompt_asks_once_too(graz, terminal):
+    shell = terminal().wait_prompt().enter("/forget f1").wait(SHOWN).wait(ASK).type(ENTER).wait("nothing was erased")
+    shell.wait_prompt().enter("/forget f1").wait(ASK, times=2).answer("all").wait("phrases: 0 left").wait_prompt()
     shell.enter("/exit")
     assert shell.ended() == 0
     assert traces(graz.db, "Graz") == 0

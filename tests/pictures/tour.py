@@ -59,7 +59,7 @@ LATER = (
     Step("I live in Wels now.", "Welcome", 4.0),
     Step("/review", "quit", 5.0, "review", (("y", "1 kept"),)),
     Step("/search Anna", "Facts", 5.0, "search"),
-    Step("/forget f1", "Enter: none", 4.0, "", (("all" + ENTER, "yes"), ("yes" + ENTER, "left"))),
+    Step("/forget f1", "to erase these too", 4.0, "", (("all" + ENTER, "left"),)),
 )
 
 

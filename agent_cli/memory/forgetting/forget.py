@@ -76,6 +76,12 @@ class ErasurePlan:
         return ["the same is also said here, and stays unless you take it:", *rows]
 
     @property
+    def question(self) -> str:
+        if not self.related:
+            return "erase it for good? type yes: "
+        return "erase it for good? type yes; or all, or numbers as in 1 3, to erase these too: "
+
+    @property
     def format_counts(self) -> str:
         return ", ".join(f"{many} {name if many > 1 else SINGULAR[name]}" for name, many in self.counts.items())
 
@@ -118,6 +124,14 @@ def planned(db: Database, request: ErasureRequest, wanted: Keywords | None = Non
         keywords,
         _find_related(db, walk, blanked, keywords),
     )
+
+
+def agreed(db: Database, plan: ErasurePlan, answer: str) -> ErasurePlan | None:
+    """The plan that an answer to its question agrees to; None for a no. Raises UsageError like `choose_related`."""
+    if answer == "yes":
+        return plan
+    taken = choose_related(plan.related, answer) if plan.related else []
+    return with_related(db, plan, taken) if taken else None
 
 
 def with_related(db: Database, plan: ErasurePlan, handles: Sequence[str]) -> ErasurePlan:
@@ -220,7 +234,6 @@ def _rebuild(db: Database, walk: Walk, time: clock.Clock) -> None:
 # and rows that share their words. Of a message that says more, only the sentences with these words are offered.
 # Whatever would go along with what is offered is listed by name too. None of it is erased unless the person takes it.
 
-QUESTION = "which of them go too? all, none, or numbers as in 1 3 (Enter: none): "
 _MOST_SENTENCES = 6  # of a message; where more have the words, the whole message is offered
 _ALONG = "mnfkt"  # summaries are made again, and a session without messages has no text
 _CITED = re.compile(r"\[([^\]\n]{2,80}+)\]")

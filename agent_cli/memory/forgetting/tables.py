@@ -58,7 +58,7 @@ _OF_SESSIONS = (
         "jotting",
         owner="(select owner from session where id = session_id)",
         made_from={"session": "session_id {ids}"},
-        counts={("jottings", "jotting"): "true"},
+        counts={("session notes", "session note"): "true"},
         personal_texts=("text",),
     ),
     Table("rolling", other_texts=("select text, details from rolling where session_id {ids}",)),
@@ -122,14 +122,14 @@ def _derive_of_sessions(db: Database, walk: Walk) -> None:
     summarised = lineage.column(db, of_sessions, shown)
     handles = [ids.handle("session", id) for id in sorted(shorter | {*summarised})]
     handles += [ids.handle("summary", id) for id in shown]
-    walk.add("openings", {*sessions.opened_with(db, handles)} - {*walk["session"]})
+    walk.add("carried-over texts", {*sessions.opened_with(db, handles)} - {*walk["session"]})
 
 
 def _erase_of_sessions(db: Database, walk: Walk, time: clock.Clock) -> None:
     log.drop_notes(db, walk["jotting"])
     digest.erase(db, walk["rolling"])
     callers.erase_answered(db, walk["message"], walk["session"], walk["answered"])
-    sessions.drop_openings(db, walk["openings"])
+    sessions.drop_openings(db, walk["carried-over texts"])
 
 
 # Documents.
@@ -214,7 +214,7 @@ _RECOLLECTIONS = Table(
     "recollection",
     owner="(select owner from message where id = message_id)",
     made_from={"message": "message_id {ids}"},
-    counts={("lines recalled", "line recalled"): "true"},
+    counts={("lines added from memory", "line added from memory"): "true"},
 )
 
 
@@ -255,15 +255,15 @@ TABLES |= {name: Table(name) for name in schema.TABLES if name not in TABLES}
 # The offline model only quotes, so its replies are treated like results of tools.
 _QUOTING = "iif(role = 'tool' or model = 'offline', text, '') || char(10) || thinking"
 COPIES = (  # counted in this order
-    Copy("prompts", "prompt", "prompt", "text", log.erase_prompts, short=True),
-    Copy("titles", "title", "session", "title", sessions.blank_titles),
+    Copy("lines you typed", "line you typed", "prompt", "text", log.erase_prompts, short=True),
+    Copy("titles of sessions", "title of a session", "session", "title", sessions.blank_titles),
     Copy("errors of jobs", "error of a job", "job", "error", jobs.blank_errors),
-    Copy("quotations elsewhere", "quotation elsewhere", "message", _QUOTING, log.blank, "sentences"),
-    Copy("calls elsewhere", "call elsewhere", "tool_call", "arguments", log.blank_calls, "lines"),
+    Copy("quotations in other messages", "quotation in another message", "message", _QUOTING, log.blank, "sentences"),
+    Copy("calls with these words", "call with these words", "tool_call", "arguments", log.blank_calls, "lines"),
     Copy("errors of schedules", "error of a schedule", "schedule", "error", schedules.blank_errors),
-    Copy("openings", "opening", "session", "coalesce(opening, '')", sessions.drop_openings),
-    Copy("jottings", "jotting", "jotting", "text", log.drop_notes),
-    Copy("lines recalled", "line recalled", "recollection", "text", recall_log.erase),
+    Copy("carried-over texts", "carried-over text", "session", "coalesce(opening, '')", sessions.drop_openings),
+    Copy("session notes", "session note", "jotting", "text", log.drop_notes),
+    Copy("lines added from memory", "line added from memory", "recollection", "text", recall_log.erase),
     Copy("rows of other machines", "row of another machine", "sync_waiting", "data", changes.erase_waiting),
     Copy("lines of answers", "line of an answer", "answered", "lines", callers.blank_lines),
 )

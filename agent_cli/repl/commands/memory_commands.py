@@ -143,29 +143,19 @@ def forget_(conversation: Conversation, argument: str) -> Result:
     else:
         plan = forget.planned(app.db, selection.select_by_topic(app.db, owner, argument))
 
-    if set(plan.counts) == {"prompts"} and log.prompts_are_command(
-        app.db, plan.verbatim_copies.rows["prompts"], "/forget"
-    ):
+    typed = plan.verbatim_copies.rows["lines you typed"]
+    if set(plan.counts) == {"lines you typed"} and log.prompts_are_command(app.db, typed, "/forget"):
         # Only the line just typed: it may name what should not be stored.
         erasure_receipt.erase(app.db, plan, app.time, terminal.drafts())
         return f"nothing is remembered about {argument!r}; the line that you typed is erased too"
 
-    def confirmed(plan: forget.ErasurePlan, lines: Sequence[str]) -> Asking:
-        def decided(answer: str) -> str:
-            if answer != "yes":
-                return "nothing was erased"
-            return _erased(erasure_receipt.erase(app.db, plan, app.time, terminal.drafts()), plan.files)
+    def decided(answer: str) -> str:
+        chosen = forget.agreed(app.db, plan, answer)
+        if chosen is None:
+            return "nothing was erased"
+        return _erased(erasure_receipt.erase(app.db, chosen, app.time, terminal.drafts()), chosen.files)
 
-        return Asking("\n".join(lines), "erase it for good? type yes: ", decided)
-
-    def chosen(answer: str) -> Result:
-        taken = forget.choose_related(plan.related, answer)
-        with_taken = forget.with_related(app.db, plan, taken)
-        return confirmed(with_taken, with_taken.format_lines() if taken else [])
-
-    if not plan.related:
-        return confirmed(plan, plan.format_lines())
-    return Asking("\n".join([*plan.format_lines(), *plan.format_related()]), forget.QUESTION, chosen)
+    return Asking("\n".join([*plan.format_lines(), *plan.format_related()]), plan.question, decided)
 
 
 def _erased(receipt: erasure_receipt.Receipt, files: Sequence[str] = ()) -> str:

@@ -295,7 +295,7 @@ def test_forgetting_what_is_not_there_offers_nothing_and_keeps_not_even_the_line
     assert run(conversation, "/forget hunter2") == said
     assert log.recent_prompts(app.db, app.scope.owner, 5) == ["/notes"]
     log.add_prompt(app.db, app.scope, None, "log in with hunter2", app.time())
-    assert run(conversation, "/forget hunter2").text == "to be erased: 1 prompt"
+    assert run(conversation, "/forget hunter2").text == "to be erased: 1 line you typed"
 
 
 def test_forgetting_names_tasks_and_sections_and_says_that_the_file_stays(conversation, tmp_path):
