@@ -33,6 +33,9 @@ from agent_cli.store import ids
 from agent_cli.terminal import edited
 
 
+_HIDING = {"n": "agent notes rm", "k": "agent skills rm", "t": "/tasks rm"}  # by the letter of a handle
+
+
 @command("/undo [FACT]", completes=("fact",), changes=True, examples=("/undo", "/undo f3"))
 def undo(conversation: Conversation, argument: str) -> PromptDraft | str:
     """Take back your last message and its answer; your words come into the prompt.
@@ -43,6 +46,8 @@ def undo(conversation: Conversation, argument: str) -> PromptDraft | str:
     if argument:  # a fact: its last change, with all that it changed
         app = conversation.app
         app.refuse_incognito()
+        if command := _HIDING.get(argument[:1]):
+            raise UsageError(f"/undo takes back what was done to a fact, as in /undo f3; {command} {argument} hides it")
         fact = facts.get(app.db, ids.number("fact", argument), app.scope.owner)
         undone = {each.id: each for each in facts.undo(app.memory, fact)}  # its last state
         return Receipt("\n".join(map(adoption.undone_receipt, undone.values())))

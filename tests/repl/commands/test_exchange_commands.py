@@ -318,6 +318,12 @@ def test_how_much_of_memory_was_used_is_told_unless_the_answer_quotes_it(convers
     assert [line for line in say(conversation, "who is Anna's dentist?") if "/why" in line] == []
 
 
+def test_undo_of_what_is_no_fact_names_what_hides_it(conversation):
+    for handle, hides in (("n2", "agent notes rm n2"), ("k1", "agent skills rm k1"), ("t3", "/tasks rm t3")):
+        with pytest.raises(UsageError, match=f"as in /undo f3; {hides} hides it"):
+            run(conversation, f"/undo {handle}")
+
+
 def test_why_gives_a_reason_for_what_bears_on_advice_and_for_a_skill_that_was_called(conversation, server):
     db = conversation.app.db
     server.play(script.reply("Rice."))
