@@ -62,7 +62,7 @@ def log(
 def _call_line(row: dict[str, Any], session: str) -> str:
     arguments = "" if row["arguments"] == "{}" else text.one_line(row["arguments"], _ARGUMENTS_WIDTH)
     when = f"{clock.local(row['at'], row['utc_offset']):%Y-%m-%d %H:%M:%S}"
-    head = f"{row['result'] or '-':>7}  {when}  {session:<6} {row['tool']:<14} {row['outcome']:<9} "
+    head = f"{row['result'] or '-':<7}  {when}  {session:<6} {row['tool']:<14} {row['outcome']:<9} "
     return f"{head}{arguments}".rstrip()
 
 

@@ -78,7 +78,7 @@ def format_line(row: Mapping[str, Any]) -> str:
     when = clock.local(row["at"], row["utc_offset"])
     session = ids.handle("session", row["session"]) if row["session"] else ""
     return (
-        f"{row['id']:>7}  {when:%Y-%m-%d %H:%M:%S}  {row['kind']:<21} {row['subject']:<14} {session:<6} {row['actor']}"
+        f"{row['id']:<7}  {when:%Y-%m-%d %H:%M:%S}  {row['kind']:<21} {row['subject']:<14} {session:<6} {row['actor']}"
     )
 
 

@@ -35,6 +35,7 @@ notes show n1, tasks, tasks show t2, tasks snooze t1, sessions list, sessions sh
 search --explain dentist, why, \
 stats, log, models, jobs list, config show --origin, index status, summaries list, skills list, schedule list, \
 retention, docs list, db path, db check, mcp list, forget"""
+LISTS = "facts list, notes list, tasks, sessions list, search dentist, log"
 SCREENS = [line.split() for line in LINES.split(", ")]
 HELP = [[name, "--help"] for name in usage.COMMANDS] + [["facts", "approve", "--help"], ["search", "--help"]]
 PAGES = ("search", "sessions", "why")  # these say at a terminal what a pipe has in other words
@@ -118,6 +119,13 @@ def test_no_word_is_broken_and_none_is_lost(width, home, monkeypatch):
         if arguments[0] not in PAGES:
             lost = words(piped(home, monkeypatch, arguments)) - words(shown)
             assert lost <= {"agent:", "day"}, arguments  # a record begins with its day, without the heading
+
+
+def test_in_a_pipe_each_row_of_a_list_is_one_line_that_begins_with_its_handle(home, monkeypatch):
+    for command in LISTS.split(", "):
+        lines = run(home, monkeypatch, command.split()).splitlines()
+        assert [line for line in lines if not re.match(r"[a-z]\d+ ", line)] == [], command
+        assert lines, command
 
 
 def test_no_word_of_a_help_is_broken_in_a_narrow_window(home, monkeypatch):

@@ -33,20 +33,20 @@ def done(program):
 
 def test_the_log_tells_what_was_ruled_and_what_the_tools_did(done):
     assert done("log").out.splitlines() == [
-        "     e1  2026-01-02 12:30:00  session started       s1             s1     person",
-        "     e2  2026-01-02 12:30:00  message               m1             s1     person",
-        "     e3  2026-01-02 12:30:00  reply with calls      m2             s1     model",
-        "     e4  2026-01-02 12:30:00  call refused by rule  save_note      s1     program",
-        "     e5  2026-01-02 12:30:00  reply with calls      m4             s1     model",
-        "     e6  2026-01-02 12:30:00  call allowed          jot            s1     program",
-        "     e7  2026-01-02 12:30:00  call allowed          read_jottings  s1     program",
-        "     e8  2026-01-02 12:30:00  reply                 m7             s1     model",
-        "     e9  2026-01-02 12:30:00  session closed        s1             s1     program",
+        "e1       2026-01-02 12:30:00  session started       s1             s1     person",
+        "e2       2026-01-02 12:30:00  message               m1             s1     person",
+        "e3       2026-01-02 12:30:00  reply with calls      m2             s1     model",
+        "e4       2026-01-02 12:30:00  call refused by rule  save_note      s1     program",
+        "e5       2026-01-02 12:30:00  reply with calls      m4             s1     model",
+        "e6       2026-01-02 12:30:00  call allowed          jot            s1     program",
+        "e7       2026-01-02 12:30:00  call allowed          read_jottings  s1     program",
+        "e8       2026-01-02 12:30:00  reply                 m7             s1     model",
+        "e9       2026-01-02 12:30:00  session closed        s1             s1     program",
     ]
     assert done("log", "--calls").out.splitlines() == [
-        '     m3  2026-01-02 12:30:00  s1     save_note      refused   {"text": "the Password is x"}',
-        "     m5  2026-01-02 12:30:00  s1     jot            done",
-        "     m6  2026-01-02 12:30:00  s1     read_jottings  done",
+        'm3       2026-01-02 12:30:00  s1     save_note      refused   {"text": "the Password is x"}',
+        "m5       2026-01-02 12:30:00  s1     jot            done",
+        "m6       2026-01-02 12:30:00  s1     read_jottings  done",
     ]
     rows = [
         json.loads(line) for line in done("log", "--json", "--kind", "call r", "--kind", "session c").out.splitlines()

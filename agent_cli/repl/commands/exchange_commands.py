@@ -32,7 +32,6 @@ from agent_cli.repl.conversation import Conversation
 from agent_cli.store import ids
 from agent_cli.terminal import edited
 
-
 _HIDING = {"n": "agent notes rm", "k": "agent skills rm", "t": "/tasks rm"}  # by the letter of a handle
 
 
