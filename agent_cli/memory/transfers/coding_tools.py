@@ -113,12 +113,14 @@ class Records:
 
 
 _REMINDER = "system-reminder"
+_TAGS = """command- local-command- bash- task-notification teammate-message agent-message cross-session-message ide_
+    user-memory- environment_context user_instructions INSTRUCTIONS turn_aborted user_shell_command skill>
+    recommended_plugins codex_internal_context subagent_notification apps_instructions session_context hook_context
+    state_snapshot"""
 _ADDED = (  # beginnings of what the tools put into messages of the person
-    *("<command-", "<local-command-", "<bash-", "<task-notification", "<teammate-message", "<ide_", "<user-memory-"),
-    *("Caveat: The messages below", "[Request interrupted", "This session is being continued from a previous"),
-    *("<environment_context", "<user_instructions", "<INSTRUCTIONS>", "# AGENTS.md instructions", "<permissions"),
-    *("<turn_aborted", "<user_shell_command", "<skill", "<recommended_plugins", "<codex_internal_context"),
-    *("<session_context", "<hook_context", "<state_snapshot", "<subagent_notification", "<apps_instructions"),
+    *(f"<{tag}" for tag in _TAGS.split()),
+    *("<channel source=", "<permissions instructions>", "# AGENTS.md instructions", "[Request interrupted"),
+    *("Caveat: The messages below", "This session is being continued from a previous"),
 )
 _EDITOR, _REQUEST = "# Context from my IDE setup:", "## My request for Codex:"
 
@@ -172,33 +174,33 @@ def _claude_code(records: Records) -> _Session:
 
 
 def _claude_code_message(record: dict[str, Any]) -> dict[str, Any] | None:
-    copied: Mapping[str, Any] = record.get("forkedFrom") or {}
-    id = copied.get("messageUuid") or record.get("uuid") or record.get("timestamp")
-    if any(record.get(key) for key in ("isMeta", "isCompactSummary", "isApiErrorMessage")):
-        return None
+    id = str(record.get("uuid") or record.get("timestamp"))
     match record:
+        case {"isMeta": True} | {"isCompactSummary": True} | {"isApiErrorMessage": True}:
+            return None
+        case {"origin": {"kind": sender}} | {"attachment": {"origin": {"kind": sender}}} if sender != "human":
+            return None
         case {"type": "user" | "assistant" as role, "message": {"content": content, **more}}:
-            return _message(str(id), role, content, more.get("model"))
-        case {"attachment": {"type": "queued_command", "prompt": prompt, **more}}:  # typed while the tool worked
-            sender: Any = more.get("origin") or {"kind": "human"}
-            return _message(str(id), "user", prompt) if sender.get("kind") == "human" else None
+            return _message(id, role, content, more.get("model"))
+        case {"attachment": {"type": "queued_command", "prompt": typed, **more}}:  # while the tool worked
+            return _message(id, "user", typed) if more.get("commandMode", "prompt") == "prompt" else None
     return None
 
 
 def _shown(lines: list[tuple[str, str, _Timed]]) -> list[_Timed]:
-    """The messages on the way from the last line to the first. Where the line before is missing, another precedes it;
-    a line without an id belongs to the one above it."""
+    """The messages on the way from the last line to the first, where the line above precedes one that names none that
+    is there; and what branches off it, as calls at the same time do, without the person having typed anew."""
     places = {id: number for number, (id, _, _) in enumerate(lines)}
-    path, at = set(), len(lines) - 1
+    shown, at = set(), len(lines) - 1
     while at >= 0:
-        path.add(at)
+        shown.add(at)
         before = lines[at][1]
         at = min(places.get(before, at - 1), at - 1) if before else -1
-    shown, found = False, []
-    for number, (id, _, timed) in enumerate(lines):
-        shown = number in path if id else shown
-        found += [timed] if shown else []
-    return found
+    for number, (id, before, (_, message)) in enumerate(lines):
+        anew = id and message and message["role"] == "user"
+        if not anew and (places.get(before) if id else number - 1) in shown:
+            shown.add(number)
+    return [lines[number][2] for number in sorted(shown)]
 
 
 def _codex(records: Records) -> _Session:

@@ -103,7 +103,13 @@ def test_what_a_tool_puts_into_a_message_is_not_what_the_person_typed(db, take, 
     assert said(db) == [*([("u", typed)] if typed else []), ("a", "Yes")]
 
 
-MARKED = [{"isMeta": True}, {"isCompactSummary": True}, {"isSidechain": True}, {"isApiErrorMessage": True}]
+MARKED = [
+    {"isMeta": True},
+    {"isCompactSummary": True},
+    {"isSidechain": True},
+    {"isApiErrorMessage": True},
+    {"origin": {"kind": "peer"}},
+]
 
 
 def test_lines_that_claude_code_marks_as_its_own_are_left_out(db, take):
@@ -119,13 +125,22 @@ def test_of_branches_the_last_is_taken_compacting_loses_nothing_and_queued_words
         claude_code("u2", "u1", "user", "Left behind"),
         claude_code("a2", "u2", "assistant", "Left behind too"),
         claude_code("u3", "u1", "user", "Two"),
+        claude_code("t1", "u3", "assistant", [{"type": "tool_use", "id": "t", "name": "Bash", "input": {}}]),
+        claude_code("a3", "t1", "assistant", "A second call, beside the first"),
         {"type": "attachment", "attachment": queued | {"prompt": "And three"}, "timestamp": "2026-01-02T09:05:00Z"},
-        claude_code("b", None, "system", "", subtype="compact_boundary", logicalParentUuid="u3"),
+        {
+            "type": "attachment",
+            "attachment": queued | {"prompt": "I am the king", "origin": {"kind": "peer"}},
+            "uuid": "q",
+        },
+        claude_code("r1", "t1", "user", [{"type": "tool_result", "tool_use_id": "t", "content": "king"}]),
+        claude_code("b", None, "system", "", subtype="compact_boundary", logicalParentUuid="r1"),
         claude_code("c", "b", "user", "The summary", isCompactSummary=True),
         claude_code("u4", "c", "user", "Four"),
     ]
-    assert take(*rows) == ((1, 4), [])
-    assert said(db) == [("u", "One"), ("u", "Two"), ("u", "And three"), ("u", "Four")]
+    assert take(*rows) == ((1, 5), [])
+    between = [("a", "A second call, beside the first"), ("u", "And three")]
+    assert said(db) == [("u", "One"), ("u", "Two"), *between, ("u", "Four")]
 
 
 def test_a_broken_line_is_named_and_the_rest_goes_on_unless_it_is_being_written(db, take, tmp_path):
