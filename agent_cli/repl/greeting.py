@@ -17,6 +17,7 @@ from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.review import review
+from agent_cli.memory.scope import short_path
 from agent_cli.messages import Failure
 from agent_cli.render import markdown
 from agent_cli.render.layout import formatted
@@ -34,7 +35,7 @@ def opening(app: App) -> list[str]:
         return [shown]
     return [
         "agent, an assistant that remembers. It talks to the model on this machine.",
-        f"Everything is kept in one file of yours: {app.db.path}",
+        f"Everything is kept in one file of yours: {short_path(app.db.path)}",
         "Nothing is remembered without your yes. /help lists the commands.",
         "To begin with, try: remember that I drink my tea without milk",
     ]
@@ -101,7 +102,7 @@ def last_exchange(app: App, session: Session, display: Display) -> str:
         if not log.undecided_calls(app.db, session.id):
             lines.append("no answer came: /retry asks again")
     else:
-        lines.append(_drawn(answer.message.text, display))
+        lines += [*([] if display.screen_reader else [""]), _drawn(answer.message.text, display)]
         if answer.finish in ("cancelled", "interrupted"):
             lines.append("the answer was cut off there: /retry asks again")
     return "".join(f"{line}\n" for line in lines)

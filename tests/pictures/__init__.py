@@ -1,4 +1,4 @@
-"""The pictures of README: a session in a real pseudo-terminal, drawn from the bytes that the program wrote.
+"""The pictures of README and docs/session.md: a session in a real pseudo-terminal, drawn from what the program wrote.
 
 `make pictures` plays it and writes docs/pictures; tests/test_pictures.py plays it again and compares.
 """
@@ -14,4 +14,4 @@ def draw(folder: Path) -> dict[str, str]:
     """Play the session in this folder; each picture by its file name."""
     shots = tour.play(folder)
     stills = {f"{shot.still}.svg": svg.still(tour.since_typed(shot)) for shot in shots if shot.still}
-    return {"tour.svg": svg.moving(shots), **stills}
+    return {"tour.svg": svg.moving([shot for shot in shots if shot.seconds]), **stills}

@@ -77,7 +77,8 @@ def _whole(rows: _Rows, body: str, height: int, title: str, style: str = "") -> 
     dots = "".join(f'<circle cx="{_MARGIN + 6 + 18 * n}" cy="17" r="5" fill="var(--l)"/>' for n in range(3))
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve" viewBox="0 0 {wide} {high}"',
+            f'  width="{wide}" height="{high}">',
             f"<style>{_STYLE}{style}</style>",
             f'<rect x=".5" y=".5" width="{wide - 1}" height="{high - 1}" rx="8" fill="var(--p)" stroke="var(--l)"/>',
             f'<path d="M.5 {_BAR}v-26a8 8 0 0 1 8-8h{wide - 17}a8 8 0 0 1 8 8v26z" fill="var(--b)" stroke="var(--l)"/>',

@@ -3,6 +3,7 @@
 The words of the model are those of a loopback server, the same every time; everything else is the program's.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +22,8 @@ _FRIDAY, _NEXT_FRIDAY = "2026-11-20T18:00:00+01:00", "2026-11-27T18:00:00+01:00"
 
 
 class Shot(NamedTuple):
-    """A screen, the seconds that it stays, what stands above it, and the name of its still; empty: it is none."""
+    """A screen, the seconds that it stays in the moving picture (0: not there), what stands above it, and the name
+    of its still; empty: it is none."""
 
     frame: Frame
     seconds: float
@@ -38,12 +40,29 @@ class Step(NamedTuple):
 
 
 _FACT = {"statement": "I live in Wels", "quote": "I live in Wels now"}
+_BREAD = """\
+A loaf of 900 g needs:
+
+| | weight | per cent |
+|---|---|---|
+| flour | 520 g | 100 |
+| water | 360 g | 69 |
+| salt | 10 g | 2 |
+
+- Let the dough **rest for an hour**, and fold it twice.
+- Bake it at 230 °C; in a shell `sleep 45m` waits for it:
+
+```sh
+sleep 45m && printf '\\a'
+```
+"""
 REPLIES = (
     script.reply("Anna, the sister, is allergic to nuts. The person moved to Linz in June 2026."),
     script.reply("A lemon cake: she cannot eat nuts."),
     script.reply("A risotto with peas."),
     script.reply(calls=[("propose_fact", _FACT)]),
     script.reply("Welcome to Wels."),
+    script.reply(_BREAD),
 )
 FIRST = (
     Step("Remember that my sister Anna is allergic to nuts.", "kept f1"),
@@ -59,14 +78,19 @@ LATER = (
     Step("I live in Wels now.", "Welcome", 4.0),
     Step("/review", "quit", 5.0, "review", (("y", "1 kept"),)),
     Step("/search Anna", "Facts", 5.0, "search"),
-    Step("/forget f1", "to erase these too", 4.0, "", (("all" + ENTER, "left"),)),
+    Step("How do I bake a loaf of bread?", "sleep 45m", 0, "answer"),
+    Step("Remind me on Friday at 3pm to call the dentist", "kept t1", 0),
+    Step("/tasks", "dentist", 0, "tasks"),
+    Step("/facts", "Anna", 0, "facts"),
+    Step("/profile", "vegetarian", 0, "profile"),
+    Step("/forget f1", "to erase these too", 4.0, "forget", (("all" + ENTER, "left"),)),
 )
 
 
 def since_typed(shot: Shot) -> Shot:
     """The shot without what stood there before its last line was typed."""
-    rows = [number for number, row in enumerate(shot.frame) if text((row,)).startswith("❯ /")]
-    return shot._replace(frame=shot.frame[rows[-1] :])
+    rows = [number for number, row in enumerate(shot.frame) if re.match("❯ .", text((row,)))]
+    return shot._replace(frame=shot.frame[rows[-1] if rows else 0 :])
 
 
 def play(folder: Path) -> list[Shot]:
@@ -76,22 +100,26 @@ def play(folder: Path) -> list[Shot]:
         program = Program(folder).use(server)
         program.env |= _ENV
         server.play(*REPLIES)
-        with _terminal(program, _FRIDAY) as terminal:
-            shots = [*_shots(terminal, FIRST, "agent")]
+        with _terminal(program, _FRIDAY) as (terminal, opening):
+            shots = [opening, *_shots(terminal, FIRST, "agent")]
             terminal.enter("/exit").ended()
         program.work = folder / "elsewhere"  # in the same folder the last messages would be carried over
         program.work.mkdir()
-        with _terminal(program, _NEXT_FRIDAY) as terminal:
+        with _terminal(program, _NEXT_FRIDAY) as (terminal, _):
             return [*shots, *_shots(terminal, LATER, "agent, a week later, in another folder")]
 
 
 @contextmanager
-def _terminal(program: Program, now: str) -> Iterator[Terminal]:
+def _terminal(program: Program, now: str) -> Iterator[tuple[Terminal, Shot]]:
+    """A session, and its first screen, which is cleared."""
     env = {**program.env, "AGENT_NOW": now}
-    terminal = Terminal((), env, program.work, warm.parent().at_terminal, PictureScreen())
+    screen = PictureScreen()
+    terminal = Terminal((), env, program.work, warm.parent().at_terminal, screen)
     try:
-        terminal.wait_prompt().type(_CLEAR).until(lambda: terminal.text.strip() == "❯", "an empty screen")
-        yield terminal
+        terminal.wait_prompt()
+        opening = Shot(screen.frame(), 0, "agent", "start")
+        terminal.type(_CLEAR).until(lambda: terminal.text.strip() == "❯", "an empty screen")
+        yield terminal, opening
     finally:
         terminal.close()
 

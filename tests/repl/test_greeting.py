@@ -91,9 +91,9 @@ LISTED = "Two things:\n\n- bread\n- milk, which is in the door of the fridge\n\n
     [
         (
             Display(markdown=True, wrap=True, width=lambda: 30),
-            "❯ What do I buy?\nTwo things:\n\n- bread\n- milk, which is in the door\n  of the fridge\n\nmake tea\n",
+            "❯ What do I buy?\n\nTwo things:\n\n- bread\n- milk, which is in the door\n  of the fridge\n\nmake tea\n",
         ),
-        (Display(), f"❯ What do I buy?\n{LISTED}\n"),
+        (Display(), f"❯ What do I buy?\n\n{LISTED}\n"),
         (Display(screen_reader=True), f"You: What do I buy?\nAnswer: {LISTED}\n"),
     ],
 )
@@ -110,7 +110,7 @@ def test_the_last_exchange_keeps_its_lists_and_its_code(app, look, shown):
     ],
 )
 def test_a_long_answer_is_shown_by_its_beginning_and_poses_as_nothing(app, answer, shown):
-    assert greeting.last_exchange(app, answered(app, answer), Display()) == f"❯ What do I buy?\n{shown}"
+    assert greeting.last_exchange(app, answered(app, answer), Display()) == f"❯ What do I buy?\n\n{shown}"
 
 
 def answered(app, answer):

@@ -548,6 +548,7 @@ class TurnRenderer:
         self._thoughts = markdown.answer_writer(out, display, styles.DIM)
         self._spinner = Spinner(out, display)
         self._thinking_since: float | None = None
+        self._in_answer = False  # the last line is one of the answer
         self._announced = ""  # the last announcement to a screen reader: "Thinking." or "Answer:"
 
     def draw(self, event: Event) -> None:
@@ -572,6 +573,7 @@ class TurnRenderer:
                     self._spinner.hide()
                     self._end_thinking()
                     self._announce("Answer:")
+                    self._begin_answer()
                 self._answer.write(text)
             case events.TextWasThinking():
                 self.say("(that was the model thinking aloud; it is not kept as the answer)")
@@ -608,6 +610,13 @@ class TurnRenderer:
         self._spinner.hide()
         self._end_thinking()
         self._answer.end()
+        self._in_answer = False
+
+    def _begin_answer(self) -> None:
+        """Leave a line blank above the first line of an answer, and above that behind a notice."""
+        if not self._in_answer and not self._display.screen_reader:
+            self._out.write("\n")
+        self._in_answer = True
 
     def _wait(self, label: Callable[[], str], hint: str = "") -> None:
         self._announce("Thinking.")

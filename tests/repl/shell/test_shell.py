@@ -1,6 +1,7 @@
 """A person at the prompt: what they see, on a real terminal."""
 
 import asyncio
+import re
 import signal
 import time
 from threading import Event
@@ -56,7 +57,8 @@ def test_a_first_session(talked, server, terminal):
     assert shell.ended() == 0
     assert asked(server)[0] == "what is it?"
     assert log(talked) == [("user", "what is it?", "stop"), ("assistant", "The answer is forty two.", "stop")]
-    assert shell.text.count("\n\n") == shell.text.count("\n\n❯"), "an empty line before each prompt and nowhere else"
+    below = {*re.findall(r"\n\n(\S+)", shell.text)}
+    assert below == {"❯", "The", "They"}, "an empty line before each prompt and each text of the model, nowhere else"
     again = terminal().wait("carried over: 1 summary and the last 2 messages of s1 “what is it?” (today)").wait_prompt()
     assert "Nothing is remembered" not in again.text
 

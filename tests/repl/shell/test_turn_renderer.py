@@ -49,7 +49,7 @@ def test_an_answer_with_what_stands_beside_it():
         Noticed("a notice"),
         END,
     )
-    assert told == "I \x1b[1msave\x1b[m it.\n\x1b[32m✓\x1b[m saved n1 “milk”\nDone.\n\x1b[2m· a notice\x1b[m\n"
+    assert told == "\nI \x1b[1msave\x1b[m it.\n\x1b[32m✓\x1b[m saved n1 “milk”\n\nDone.\n\x1b[2m· a notice\x1b[m\n"
 
 
 NO = "\x1b[31m✗\x1b[m "
@@ -62,15 +62,15 @@ DRAWN = {
     "a call that went well": ([ToolFinished(CALL, ToolResult("fine"))], ""),
     "thinking is one dim line": (
         [QuestionLogged("m1"), ThinkingArrived("hm"), ThinkingArrived(" hm"), TextArrived("Yes."), END],
-        "\x1b[2m· thought for 3 s\x1b[m\nYes.\n",
+        "\x1b[2m· thought for 3 s\x1b[m\n\nYes.\n",
     ),
     "thinking that came as text": (
         [TextArrived("hm"), TextWasThinking(), TextArrived("Yes.")],
-        "hm\n\x1b[2m· (that was the model thinking aloud; it is not kept as the answer)\x1b[m\nYes.\n",
+        "\nhm\n\x1b[2m· (that was the model thinking aloud; it is not kept as the answer)\x1b[m\n\nYes.\n",
     ),
     "a stopped answer ends its line": (
         [TextArrived("So **far"), TurnFailed(Cancelled("stopped"))],
-        "So **far\n\x1b[2m· stopped\x1b[m\n",
+        "\nSo **far\n\x1b[2m· stopped\x1b[m\n",
     ),
     "a turn that was ended": (
         [TurnEnded(Message("assistant", ""), stopped_by="six rounds")],
@@ -91,7 +91,7 @@ def test_what_is_drawn_of_an_event(name):
 
 def test_thinking_is_streamed_dim_when_it_is_asked_for():
     told = drawn(ThinkingArrived("hm **so**\n"), TextArrived("Yes."), END, show_thinking=True)
-    assert told == "\x1b[2mhm\x1b[m \x1b[2;1mso\x1b[m\n\x1b[2m· thought for 3 s\x1b[m\nYes.\n"
+    assert told == "\x1b[2mhm\x1b[m \x1b[2;1mso\x1b[m\n\x1b[2m· thought for 3 s\x1b[m\n\nYes.\n"
 
 
 def test_a_failed_turn_shows_what_arrived_and_raises():
@@ -133,7 +133,7 @@ def test_a_wait_is_told_on_one_line_that_vanishes_before_the_words():
     renderer.draw(TextArrived("Yes."))
     renderer.draw(END)
     first, *_, last = out.getvalue().split("\r\x1b[K")
-    assert (first, last, "\n" in out.getvalue()[:-1]) == ("", "Yes.\n", False)
+    assert (first, last, "\n" in out.getvalue()[:-6]) == ("", "\nYes.\n", False)
 
 
 def test_a_wait_is_never_wider_than_the_window_and_what_is_short_is_not_told():
@@ -151,7 +151,7 @@ def test_a_person_sees_that_the_model_is_loaded_first_and_then_only_the_answer(p
     program.use(server)
     server.play(script.Silence(0.8, script.reply("# Hello\n\n**there**")))
     shell = terminal().wait_prompt().enter("hi").wait("loading qwen3:8b …").type("and").wait("there").wait("❯ and")
-    assert "❯ hi\nHello\n\nthere\n\n❯ and" in shell.text
+    assert "❯ hi\n\nHello\n\nthere\n\n❯ and" in shell.text
     assert b"\x1b[1mHello\x1b[m" in shell.raw
 
 
