@@ -4,14 +4,19 @@ import gc
 import os
 import sys
 
-from agent_cli.cli import usage
-
 GARBAGE = 200_000  # objects until garbage is looked for: importing makes none, and looking takes 5 % of the start
 
 
 def main() -> None:
     """Say at once what needs nothing to be loaded, else start."""
     gc.set_threshold(GARBAGE)
+    if sys.argv[1:] == ["hook"]:  # runs at each prompt of another tool, where a person waits
+        from agent_cli.cli import hook_event
+
+        hook_event.answer()
+        os._exit(0)  # taking all apart would need a tenth of the time
+    from agent_cli.cli import usage
+
     said = usage.answer(sys.argv[1:])
     if said:
         try:

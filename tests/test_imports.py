@@ -35,6 +35,7 @@ LATER = {  # loaded once the first prompt stands
 PROBE = """
 import atexit, os, sys
 atexit.register(lambda: open(os.environ["LOADED"], "w").write("\\n".join(sys.modules)))
+os._exit = sys.exit  # of what would skip the line above
 sys.argv[0] = "agent"
 from agent_cli.__main__ import main
 main()
@@ -48,8 +49,8 @@ def loaded(program, tmp_path):
     program.command = [sys.executable, "-c", PROBE]
     program.env |= {"LOADED": str(file), "PYTHONPATH": ":".join(sys.path)}
 
-    def run(*arguments):
-        ran = program(*arguments)
+    def run(*arguments, stdin=""):
+        ran = program(*arguments, stdin=stdin)
         assert (ran.code, "Traceback" in ran.err) == (0, False), ran.err
         return set(file.read_text().split())
 
@@ -73,6 +74,12 @@ def test_asking_a_server_loads_nothing_heavy(loaded, program, server):
     program.use(server)
     server.play(script.reply("Hello", calls=[("read_jottings", {})]), script.reply("Hello"))
     assert loaded("ask", "hi") & ASKING == set()
+
+
+def test_the_hook_of_another_tool_loads_nothing_heavy(loaded):
+    event = '{"hook_event_name": "UserPromptSubmit", "prompt": "where is the boat?"}'
+    needless = ASKING | UNUSED - {"agent_cli.memory.search.recall", "agent_cli.memory.skills.skills"}
+    assert loaded("hook", stdin=event) & (needless | {"typer", "agent_cli.agent.loop", "html.parser"}) == set()
 
 
 def test_asking_a_script_loads_nothing_for_the_network(loaded, program):

@@ -55,7 +55,7 @@ MAY_IMPORT = {
 
 LIBRARIES = {
     "arrays": "numpy",
-    "cli": "prompt_toolkit typer",
+    "cli": "prompt_toolkit tomlkit typer",
     "config": "platformdirs tomlkit",
     "llm": "httptools httpx ollama safetensors tokenizers wordllama xllamacpp",
     "memory.dates": "dateutil tzlocal",

@@ -74,6 +74,11 @@ def current(context: ToolContext) -> str:
     return json.dumps([sorted(each.id for each in chosen), facts.last_change(context.remembered)])
 
 
+def for_program(context: ToolContext) -> str:
+    """What another program is given of the person: the profile of a session that begins now."""
+    return format_facts(_selected(context, context.session), context.time())
+
+
 def _selected(context: ToolContext, session: int) -> list[Fact]:
     number = None if context.memory else session  # another database numbers its sessions otherwise
     return select(context.remembered, context.scope, number, context.time(), context.profile_tokens)

@@ -74,7 +74,26 @@ def recall_for_message(
 ) -> Sequence[str]:
     """Recall and record memories for a message; returns the damaged indexes. `shown`: messages that are seen anyway."""
     rounds = tombstones.erasure_count(context.remembered)
-    selection = select(context, words, (*shown, message), in_profile, logged=True)
+    used, notice, damaged = _recalled(context, message, words, shown, in_profile)
+    if used or notice:
+        with context.db.write():
+            if tombstones.erasure_count(context.remembered) == rounds:  # else one of them may just have been erased
+                recall_log.record(context.db, message, used, notice, context.time())
+    return damaged
+
+
+def for_program(context: ToolContext, words: str, shown: Sequence[int] = ()) -> str:
+    """What another program is given for a question: the block that a session would show. Nothing of it is recorded."""
+    used, notice, _ = _recalled(context, 0, words, shown, ())
+    rows = [recall_log.RecalledRow(hit.kind, hit.id, hit.score, dict(hit.legs), line) for hit, line in used]
+    return _format(rows, notice)
+
+
+def _recalled(
+    context: ToolContext, message: int, words: str, shown: Sequence[int], in_profile: Collection[int]
+) -> tuple[Sequence[Shown], str, Sequence[str]]:
+    """The memories for a message, what the model is told of the verdict, and the damaged indexes."""
+    selection = select(context, words, (*shown, message), in_profile, logged=message > 0)
     called = _called_skill(context, words)
     left_out = {*context.excluded, *((hit.kind, hit.id) for hit, _ in called)}
     used = [*called, *((hit, line) for hit, line in selection.used if (hit.kind, hit.id) not in left_out)]
@@ -82,11 +101,7 @@ def recall_for_message(
     if notice and selection.verdict == "nothing":
         unknown = statements.asks_what_was_told(words) and _is_unknown(context, message, words, shown)
         notice = (BESIDE_PROFILE if in_profile else notice) if unknown else ""
-    if used or notice:
-        with context.db.write():
-            if tombstones.erasure_count(context.remembered) == rounds:  # else one of them may just have been erased
-                recall_log.record(context.db, message, used, notice, context.time())
-    return selection.damaged
+    return used, notice, selection.damaged
 
 
 def _is_unknown(context: ToolContext, message: int, words: str, shown: Sequence[int]) -> bool:
@@ -107,7 +122,6 @@ def select(
     """The memories for a question. `logged`: it is in the log."""
     if statements.is_small_talk(words) or context.recall_tokens <= 0:
         return Selection()
-    from agent_cli.memory.documents import documents
     from agent_cli.memory.search import recall  # a tenth of what is loaded: not for small talk, nor before the prompt
     from agent_cli.memory.search.candidates import Filter
     from agent_cli.memory.skills import skills
@@ -139,9 +153,11 @@ def select(
         offered.append((hit, f"- {each.name}: {about}"))
     room = context.recall_tokens - _size(offered)
     of_files = find(in_files, FILES)
-    sections = [] if is_separate else [hit.id for hit in of_files.hits]
-    if sections and documents.refresh(context.db, owner, sections, context.time):
-        of_files = find(in_files, FILES)
+    if (sections := [hit.id for hit in of_files.hits]) and not is_separate:
+        from agent_cli.memory.documents import documents  # as much again
+
+        if documents.refresh(context.db, owner, sections, context.time):
+            of_files = find(in_files, FILES)
     files = _fit_files(of_files, min(room, _FILE_TOKENS) if found.likely else room, found)
     room -= _size(files)
     wishes: list[Shown] = []
@@ -170,14 +186,17 @@ def select(
 
 def block(db: Database, message: int, in_profile: Collection[int] = ()) -> str:
     """The recorded memories of a message as the model sees them, but the facts in the profile; or an empty string."""
+    recorded = recall_log.recalled_for(db, message)
+    rows = [each for each in recorded if each.kind != "fact" or each.row not in in_profile]
+    return _format(rows, recall_log.verdict_for(db, message))
+
+
+def _format(rows: Sequence[recall_log.RecalledRow], verdict: str) -> str:
     texts_by_heading: dict[str, list[str]] = {}  # in the order of recall
-    for each in recall_log.recalled_for(db, message):
-        if each.kind == "fact" and each.row in in_profile:
-            continue
+    for each in rows:
         heading = PREFERENCES if "preference" in each.legs else kinds.BY_NAME[each.kind].heading
         heading = CALLED_SKILL if "called" in each.legs else heading
         texts_by_heading.setdefault(heading, []).append(each.text)
-    verdict = recall_log.verdict_for(db, message)
     block_lines = [line for heading, items in texts_by_heading.items() for line in (heading, *items)]
     if verdict and (block_lines or verdict != VERDICTS["maybe"]):
         block_lines = [verdict, *block_lines]

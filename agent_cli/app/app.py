@@ -86,6 +86,10 @@ class App:
         return min(self.config.profile_tokens, self.config.num_ctx // MEMORY_SHARE)
 
     @property
+    def recall_tokens(self) -> int:
+        return min(self.config.recall_tokens, self.config.num_ctx // MEMORY_SHARE)
+
+    @property
     def fact_half_life(self) -> float:
         return self.config.recall.get("half_life", 0.0)
 

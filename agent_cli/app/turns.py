@@ -16,7 +16,7 @@ from agent_cli.agent.loop import Question
 from agent_cli.agent.model_context import Agent, ParentConversation
 from agent_cli.agent.policy import ROUNDS, Approve, Limits, Ruling
 from agent_cli.app import models, upkeep
-from agent_cli.app.app import MEMORY_SHARE, App
+from agent_cli.app.app import App
 from agent_cli.errors import AgentError, Cancelled
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.conversations import log, sessions
@@ -212,7 +212,7 @@ def tool_context(app: App, db: Database, session: int) -> ToolContext:
         app.may_learn,
         settings.carry == "everywhere",
         app.profile_tokens,
-        min(settings.recall_tokens, settings.num_ctx // MEMORY_SHARE),
+        app.recall_tokens,
         access=Access(folders, settings.feeds, settings.feeds_private),
         fact_half_life=app.fact_half_life,
         single_valued=app.memory.single_valued,

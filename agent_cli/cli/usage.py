@@ -62,6 +62,7 @@ GROUPS = {  # as /help has them
         "log": "What has happened: what was allowed, written, decided; what the tools did.",
         "jobs": "See and run queued work.",
         "mcp": "Offer this memory to other assistants, and see the tools of other programs.",
+        "hook": "Let Claude Code or Codex CLI use this memory.",
         "serve": "Serve the assistant to other programs over HTTP, and say which may connect.",
         "doctor": "Check the server, the model, the database and the terminal.",
         "completion": "Print a script that completes commands in your shell.",

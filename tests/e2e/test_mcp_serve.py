@@ -78,7 +78,7 @@ def test_it_reads_and_offers_nothing_that_writes(app):
     assert "user: The boat lies" in around
     assert note == "n1 (2026-01-02, typed) boat\nberth 4711"
     assert fact == "f1 (since 2026-01-02) My cat is called Mia"
-    assert "f1 My cat is called Mia" in known
+    assert "- My cat is called Mia (f1)" in known
     assert "The boat lies in the harbour" in known
     assert "Rex" not in known
     assert saved.startswith("failed: ")
