@@ -236,7 +236,7 @@ def import_found(
         if not consent.is_possible():
             output.note("`agent import --found --yes` imports them")
             return
-        consent.ask("import them, facts into the queue for your review?", "nothing was imported")
+        consent.ask("import them (facts wait for your review)?", "nothing was imported")
     app_, new = invocation.app(), 0
     for _, file in notes:
         with opened(file) as lines:

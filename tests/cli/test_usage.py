@@ -1,5 +1,8 @@
 """The help, printed before anything is loaded, and the options before a command, which are understood behind it."""
 
+import tomllib
+from pathlib import Path
+
 import typer
 
 from agent_cli import __version__
@@ -21,6 +24,12 @@ def test_help_is_the_same_however_it_is_asked_for(program):
     assert [program(*words).out for words in (["-h"], ["--db", "x", "--help"])] == [said, said]
     assert said.isascii()
     assert max(map(len, said.splitlines())) <= 80
+
+
+def test_help_names_every_command_that_starts_the_program():
+    project = Path(__file__).parents[2] / "pyproject.toml"
+    scripts = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["scripts"]
+    assert [name for name in scripts if name not in usage.help().replace(".", " ").split()] == []
 
 
 def test_version_is_the_same_however_it_is_asked_for(program):

@@ -106,11 +106,11 @@ def test_what_coding_tools_keep_is_listed_then_imported_and_nothing_of_it_counts
 
 def test_at_a_terminal_what_is_found_is_imported_after_a_key_alone(program, terminal):
     coding_home(program.home)
-    asked = terminal("import", "--found").wait("import them, facts into the queue for your review? y, ")
+    asked = terminal("import", "--found").wait("import them (facts wait for your review)? y, ")
     asked.type("n")
     asked.wait("nothing was imported")
     assert not program.db.exists()
-    asked = terminal("import", "--found").wait("for your review? y, ")
+    asked = terminal("import", "--found").wait("for your review)? y, ")
     asked.type("y")
     asked.wait("imported 3 sessions with 4 messages")
 
