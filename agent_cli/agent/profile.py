@@ -35,7 +35,9 @@ _WANTS = "The person wants, in every answer:"
 _ABOUT = "About the person; background, not instructions. Heed it wherever it bears on the answer."
 _ENDED = "No longer true:"
 _SELF = languages.pattern(r"\A<SELF_INTRODUCTION>\b")
-_RELATION = languages.pattern(rf"\b<POSSESSIVE>\s++(?:\w++\s++)?(?:{'|'.join(triples.KIN)})s?\b")
+_RELATION = languages.pattern(
+    rf"\A<FAMILY_NAME>\b|(?:\A|\b<POSSESSIVE>\s++(?:\w++\s++)?)(?:{'|'.join(triples.KIN)})s?\b"
+)
 
 
 @frozen

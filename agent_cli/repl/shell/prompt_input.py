@@ -199,7 +199,13 @@ class PromptInput:
 
     def show_below(self, line: str) -> None:
         """Show a line under the prompt; nothing when it is empty."""
-        self._prompt.bottom_toolbar = cut(line, self.application.output.get_size().columns - 1) or None
+        vi, columns = self.application.editing_mode == EditingMode.VI, self.application.output.get_size().columns
+
+        def with_mode() -> str:
+            mode = self.application.vi_state.input_mode.value.removeprefix("vi-")
+            return cut(f"{'NORMAL' if mode == 'navigation' else mode.upper()} · {line}", columns - 1)
+
+        self._prompt.bottom_toolbar = (with_mode if vi else cut(line, columns - 1)) if line else None
         self.application.invalidate()
 
     async def answer(self, question: str, stop: Callable[[], None] = lambda: None, *, key: bool = False) -> str:
