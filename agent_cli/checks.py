@@ -21,7 +21,7 @@ from agent_cli.llm.ollama import SUGGESTED
 from agent_cli.memory.review import review
 from agent_cli.memory.search import index, vectors, word_tables
 from agent_cli.messages import Failure, Receipt
-from agent_cli.store import file, jobs, keyed_hash
+from agent_cli.store import file, jobs, keyed_hash, segments
 from agent_cli.text import counted, format_size
 from agent_cli.values import frozen
 
@@ -174,6 +174,8 @@ def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
         elif keyed_hash.is_in_database(db):
             problem = "is in the database, so whoever has the file can test guesses of what you erased"
             yield Finding("key", False, problem, f"let {db.key_folder} be written, or set XDG_STATE_HOME")
+        if app.config.sync:
+            yield _machines(app)
         yield from _indexes(app)
         yield from _pending(app)
         free = shutil.disk_usage(path.parent).free
@@ -186,6 +188,14 @@ def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
         yield Finding("database", False, str(error))
     except (AgentError, OSError) as error:
         yield Finding("database", False, str(error), "agent db check says what can be read of it, and what to do next")
+
+
+def _machines(app: App) -> Finding:
+    try:
+        machines = segments.open_folder(app.db, Path(app.config.sync).expanduser()).machines()
+    except AgentError as error:
+        return Finding("sync", False, str(error))
+    return Finding("sync", True, f"{app.config.sync}, used by {', '.join(machines) or 'no machine yet'}")
 
 
 def _indexes(app: App) -> Iterator[Finding]:

@@ -91,7 +91,7 @@ MAY_READ = {  # the tables of other folders; each folder reads its own
     "memory.search": "document fact fact_source message said section session summary",
     "memory.skills": "message passage tool_call",
     "memory.summaries": "fact fact_version message said session",
-    "memory.sync": "summary",
+    "memory.sync": "note summary",
     "store": "fact fact_source forgotten message session summary summary_source",
 }
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import field, replace
+from pathlib import Path
 
 from agent_cli import text
 from agent_cli.agent import model_context
@@ -53,6 +54,8 @@ def job_context(app: App, db: Database, cancel: Cancel) -> JobContext:
         app.may_learn,
         app.config.retention if app.keeps else {},
         lambda session, cancel: _ask_after(app, db, session, cancel) if shares else None,
+        app.config.sync if app.keeps else "",
+        app.memory.single_valued,
         lambda: shares and not (engine.name == "ollama" and ollama.keeps_prompts(engine.url)),
     )
 
@@ -80,7 +83,13 @@ def _ask_after(app: App, db: Database, session: int, cancel: Cancel) -> Callable
 
 def start(app: App) -> None:
     """Start a process of low priority that runs the due jobs, like `git gc --auto`."""
-    if not app.keeps or not app.config.background_jobs or not jobs.any_due(app.db, app.time()):
+    if not app.keeps or not app.config.background_jobs:
+        return
+    if app.config.sync:
+        from agent_cli.memory.sync import exchange  # needed with other machines alone
+
+        exchange.queue(app.db, Path(app.config.sync).expanduser(), app.time())
+    if not jobs.any_due(app.db, app.time()):
         return
     import shutil  # imported only when a job is due
     import subprocess

@@ -5,11 +5,14 @@ them. A changed column gets a stamp: the time in milliseconds, or one more than 
 made after another always has the higher stamp, whatever the clocks say. A column that never changed has stamp 0.
 """
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
+from agent_cli.store import ids, schema
 from agent_cli.store.db import Database, Row
 from agent_cli.values import frozen
 
@@ -48,7 +51,10 @@ Data = dict[str, Any]
 """A row as it is sent: columns, with uids in place of ids; stamps, {column: [stamp, base]}; sources."""
 
 
-def tables(db: Database) -> dict[str, Table]:
+@cache
+def tables() -> dict[str, Table]:
+    db = Database()
+    db.execute(schema.SCHEMA)
     return {name: _table(db, name) for name in TABLES}
 
 
@@ -74,7 +80,7 @@ def is_on(db: Database) -> bool:
 
 def turn_on(db: Database) -> bool:
     """See to it that changes are noted; whether they were not until now, so that every row is to be sent."""
-    wanted, existing = _triggers(db), _existing(db)
+    wanted, existing = _triggers(), _existing(db)
     if is_on(db) and wanted == existing:
         return False
     with db.write():
@@ -121,17 +127,18 @@ def _complete(table: str, row: str) -> list[str]:
     return [_COMPLETE[table].format(row)] if table in _COMPLETE else []
 
 
-def _triggers(db: Database) -> dict[str, str]:
+@cache
+def _triggers() -> dict[str, str]:
     made = {}
     unsent = "insert into sync_unsent (kind, uid) {} on conflict (kind, uid) do nothing"
 
     def add(name: str, when: str, on: str, conditions: Iterable[str], *steps: str) -> None:
         where = " and ".join(["(select applying from sync_state) = 0", *conditions])
         made[f"sync_{name}"] = (
-            f"create trigger sync_{name} after {when} on {on} when {where} begin {'; '.join(steps)}; end"
+            f"CREATE TRIGGER sync_{name} after {when} on {on} when {where} begin {'; '.join(steps)}; end"
         )
 
-    for table in tables(db).values():
+    for table in tables().values():
         name, columns = table.name, ", ".join(table.columns)
         mine, former = f"{_owner(name, 'new')} = 'person'", f"{_owner(name, 'old')} = 'person'"
         new = unsent.format(f"values ('{name}', new.uid)")
@@ -279,7 +286,7 @@ def mark_deleted(db: Database, kind: str, uid: str, *, everywhere: bool = True, 
                   set everywhere = max(everywhere, excluded.everywhere)"""
     db.execute(query, (uid, kind, int(everywhere)))
     if send:
-        db.execute("insert into sync_unsent (kind, uid) values (?, ?) on conflict (kind, uid) do nothing", (kind, uid))
+        _send(db, kind, "select ?", (uid,))
 
 
 def remaining(db: Database, kind: str) -> list[int]:
@@ -307,6 +314,40 @@ def merge(db: Database, kind: str, uid: str, other: str) -> str:
     return later
 
 
+def rename(db: Database, kind: str, id: int) -> None:
+    """Let a row go on as a new one, on every machine with the same uid; what refers to it is sent again. Runs in the
+    caller's transaction."""
+    if not is_on(db):
+        return
+    former = str(db.value(f"select uid from {kind} where id = ?", (id,)))
+    uid = _next_uid(former)
+    db.execute(f"update {kind} set uid = ? where id = ?", (uid, id))
+    mark_deleted(db, kind, former, send=True)
+    _send(db, kind, "select ?", (uid,))
+    for name, table in tables().items():
+        for column in (each for each, target in table.refs.items() if target == kind):
+            _send(db, name, f"select uid from {name} where {column} = ? order by id", (id,))
+
+
+def renamed(db: Database, kind: str, uid: str) -> int | None:
+    """The row that is deleted on another machine, and has gone on there as this one."""
+    query = f"select t.id, t.uid from sync_deleted g cross join {kind} t on t.uid = g.uid where g.kind = ?"
+    return next((id for id, former in db.rows(query, (kind,)) if _next_uid(former) == uid), None)
+
+
+def _next_uid(uid: str) -> str:
+    """Another uid, which sorts where this one does."""
+    digest = int.from_bytes(hashlib.sha256(uid.encode()).digest()[:10])
+    return uid[:10] + ids.letters(digest)[10:]
+
+
+def _send(db: Database, kind: str, uids: str, values: Sequence[Any]) -> None:
+    """Note the rows with the uids that a query gives as ones to be sent."""
+    query = f"""insert into sync_unsent (kind, uid) select '{kind}', * from ({uids}) where true
+                on conflict (kind, uid) do nothing"""
+    db.execute(query, values)
+
+
 def changes_of(db: Database, uid: str) -> dict[str, Change]:
     rows = db.rows("select name, stamp, base, local from sync_change where uid = ?", (uid,))
     return {name: Change(stamp, base, bool(local)) for name, stamp, base, local in rows}
@@ -316,8 +357,8 @@ def insist(db: Database, kind: str, id: int, name: str) -> None:
     """Note that a column is to stay as it is here, whatever another machine says. Runs in a transaction."""
     uid = db.value(f"select uid from {kind} where id = ?", (id,))
     db.execute("update sync_state set clock = clock + 1")
-    set_stamps(db, uid, {name: (db.value(_STAMPED), 0)})
-    db.execute("insert into sync_unsent (kind, uid) values (?, ?) on conflict (kind, uid) do nothing", (kind, uid))
+    set_stamps(db, uid, {name: (db.value("select clock from sync_state"), 0)})
+    _send(db, kind, "select ?", (uid,))
 
 
 def set_stamps(db: Database, uid: str, stamps: Mapping[str, Sequence[int]]) -> None:
@@ -325,9 +366,12 @@ def set_stamps(db: Database, uid: str, stamps: Mapping[str, Sequence[int]]) -> N
     query = """insert into sync_change values (?, ?, ?, ?, 0) on conflict (uid, name) do update
                   set stamp = excluded.stamp, base = excluded.base, local = 0"""
     db.execute_many(query, [(uid, name, stamp, base) for name, (stamp, base) in stamps.items()])
-    if stamps:
-        latest = max(stamp for stamp, _ in stamps.values())
-        db.execute("update sync_state set clock = max(clock, ?)", (latest,))
+
+
+def pass_stamps(db: Database, stamps: Iterable[Sequence[int]]) -> None:
+    """See to it that what changes here from now on has higher stamps than these."""
+    latest = max((stamp for stamp, _ in stamps), default=0)
+    db.execute("update sync_state set clock = max(clock, ?)", (latest,))
 
 
 # Where the exchange stands.

@@ -29,16 +29,16 @@ def several(moments: Sequence[datetime]) -> list[str]:
         for moment in moments:
             milliseconds, random = int(moment.timestamp() * 1000), random + 1
             _last = _last + 1 if milliseconds == _last >> 80 else milliseconds << 80 | random
-            made.append(_letters(_last))
+            made.append(letters(_last))
     return made
 
 
 def lowest(moment: datetime) -> str:
     """A string that sorts before every identifier created from this moment on."""
-    return _letters(int(moment.timestamp() * 1000) << 80)
+    return letters(int(moment.timestamp() * 1000) << 80)
 
 
-def _letters(n: int) -> str:
+def letters(n: int) -> str:
     return "".join([_PAIRS[n >> shift & 1023] for shift in range(120, -1, -10)])
 
 

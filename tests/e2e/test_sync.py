@@ -65,3 +65,36 @@ def test_what_is_forgotten_on_one_machine_is_erased_on_the_other_and_in_the_fold
     assert "erased here, as on another machine. Searched the file" in ran.out
     assert laptop("search", "dentist").out == ""
     assert not any(b"Quellwasser" in each.read_bytes() for each in laptop.db.parent.glob("memory.db*"))
+
+
+def test_with_the_setting_machines_exchange_with_the_jobs_and_a_folder_that_is_away_is_waited_for(
+    folder, laptop, desktop
+):
+    joined(folder, laptop, desktop)
+    for each in (laptop, desktop):
+        assert each("config", "set", "sync", str(folder)).code == 0
+    laptop("notes", "add", "the router password is in the blue box")
+    away = folder.rename(folder.with_name("away"))
+    assert laptop("jobs", "run", "--until-idle").code == 0
+    assert "NOT  sync" in laptop("doctor").out
+    away.rename(folder)
+    laptop("jobs", "run", "--until-idle")
+    desktop("jobs", "run", "--until-idle")
+    assert "the router password" in desktop("notes", "list").out
+    assert "used by" in desktop("doctor").out
+    assert "went: nothing new" in desktop("sync").out
+
+
+def test_a_machine_that_takes_no_part_any_more_leaves_nothing_in_the_folder(folder, laptop):
+    laptop("notes", "add", "the router password is in the blue box")
+    joined(folder, laptop)
+    ran = laptop("sync", folder, "--off")
+    assert (ran.code, ran.out) == (0, "this machine takes no part any more; what is remembered here stays\n")
+    assert [*folder.rglob("*.segment")] == []
+    assert "password" in laptop("notes", "list").out
+
+
+def test_what_cannot_be_exchanged_is_said_in_a_sentence(folder, laptop):
+    assert "name a folder" in laptop("sync").err
+    assert "connect what it is on" in laptop("sync", folder / "nowhere").err
+    assert "the assistant" in laptop("sync", folder, env={"AGENT_CHILD": "1"}).err

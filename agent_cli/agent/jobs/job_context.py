@@ -15,6 +15,7 @@ from agent_cli.clock import Clock
 from agent_cli.llm import repair
 from agent_cli.llm.model import Cancel, ChatModel, Chunk, Text
 from agent_cli.memory.conversations import sessions
+from agent_cli.memory.language.triples import SINGLE_VALUED
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -50,6 +51,8 @@ class JobContext:
     learns: bool = True  # whether conversations may be read for facts and skills
     retention: Mapping[str, str] = field(default_factory=dict)  # the setting: how long each kind is kept
     ask_after: AskAfter = lambda session, cancel: None
+    sync: str = ""  # the folder of the person's machines
+    single_valued: frozenset[str] = SINGLE_VALUED  # predicates of facts with one value at a time
     holds_one_prompt: Callable[[], bool] = lambda: False  # whether jobs and conversations share a server that does
 
     @property

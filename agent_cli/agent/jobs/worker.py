@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from agent_cli import clock, kinds
@@ -31,10 +32,11 @@ from agent_cli.memory.facts.fact_extraction import AskForJson, UnreadableAnswer
 from agent_cli.memory.forgetting import forget
 from agent_cli.memory.lifecycle import closing, retention
 from agent_cli.memory.proposals import MemoryContext
-from agent_cli.memory.scope import Scope
+from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.memory.search import index, recall_log, vectors, word_tables
 from agent_cli.memory.skills import skill_extraction
 from agent_cli.memory.summaries import period_summaries, summaries
+from agent_cli.memory.sync import exchange
 from agent_cli.messages import Message
 from agent_cli.store import events, ids, jobs
 from agent_cli.store.db import Database
@@ -100,6 +102,8 @@ def queue_due(context: JobContext) -> None:
         period_summaries.queue_extracted(context.db, context.time())
         jobs.unpark(context.db, LEARN, NO_MODEL_FOR_FACTS, context.time())
         jobs.unpark(context.db, REFLECT, NO_MODEL_FOR_SKILLS, context.time())
+    if context.sync:
+        exchange.queue(context.db, Path(context.sync).expanduser(), context.time())
     if context.retention:
         retention.queue(context.db, context.time())
     documents.queue(context.db, context.time())
@@ -143,6 +147,14 @@ def sync_documents(context: JobContext, job: jobs.Job) -> Effect:
     for owner in documents.owners(context.db):
         _step_by_step(context, documents.sync(context.db, owner, context.time, tally))
     return lambda: jobs.add(context.db, INDEX, "all", context.time()) if tally.anything else None
+
+
+def exchange_rows(context: JobContext, job: jobs.Job) -> Effect | None:
+    if not context.sync:
+        return None
+    memory = MemoryContext(context.db, Scope(PERSON, ""), context.time, context.single_valued)
+    exchange.run(memory, Path(context.sync).expanduser(), lambda *_: context.cancel.check())
+    return lambda: jobs.add(context.db, INDEX, "all", context.time())
 
 
 def _step_by_step(context: JobContext, steps: Iterable[object]) -> None:
@@ -329,6 +341,7 @@ HANDLERS: Mapping[str, Callable[[JobContext, jobs.Job], Effect | None]] = {
         context, retention.run(context.db, retention.policy(context.retention), context.time)
     ),
     documents.JOB: sync_documents,
+    exchange.JOB: exchange_rows,
 }
 
 APART = (summaries.JOB, period_summaries.JOB, digest.JOB, REFLECT)

@@ -242,6 +242,12 @@ def count(db: Database, session: int, first: int = 0, *, spoken: bool = False) -
     return int(db.value(f"select count(*) from said where session_id = ? and id >= ? and {which}", (session, first)))
 
 
+def count_besides(db: Database, session: int, messages: Sequence[int]) -> int:
+    """The number of messages of a session, undone ones too, without these."""
+    query = "select count(*) from message where session_id = ? and id not in (select value from json_each(?))"
+    return int(db.value(query, (session, messages)))
+
+
 def last_message(db: Database, session: int) -> int:
     return int(db.value("select max(id) from message where session_id = ?", (session,)) or 0)
 

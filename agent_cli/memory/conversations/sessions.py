@@ -9,7 +9,7 @@ from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory.language import statements
 from agent_cli.memory.scope import Scope
-from agent_cli.store import events, holder, ids
+from agent_cli.store import changes, events, holder, ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -189,6 +189,7 @@ def erase(db: Database, found: Sequence[int]) -> None:
         held_by = db.value("select holder from session where id = ?", (id,))
         if held_by and holder.is_alive(held_by):
             change(db, id, title="", opening=None, source=None, external_id=None)
+            changes.rename(db, "session", id)
         else:
             db.execute("delete from session where id = ?", (id,))
 

@@ -3,16 +3,18 @@ has changed here is written as this machine's next segment."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
-from agent_cli.errors import StoreError
+from agent_cli.errors import AgentError, StoreError
 from agent_cli.memory import tombstones
 from agent_cli.memory.forgetting.erasure_receipt import Receipt
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.sync import merge
 from agent_cli.memory.sync.merge import Taken
-from agent_cli.store import changes, events, segments
+from agent_cli.store import changes, events, jobs, segments
 from agent_cli.store.changes import FORGOTTEN
 from agent_cli.store.db import Database
 from agent_cli.store.segments import Entry, Folder
@@ -55,6 +57,15 @@ def run(memory: MemoryContext, root: Path, progress: Progress = lambda what, don
         if done.sent or any(done.taken.new.values()) or done.taken.changed:
             events.append(db, memory.time, "synced", "", actor="program")
     return done
+
+
+def queue(db: Database, root: Path, now: datetime) -> None:
+    """Queue an exchange where something waits to be read or written, and the folder is there."""
+    with suppress(AgentError, OSError):
+        folder = segments.open_folder(db, root)
+        unread = (folder.next_after(each, changes.position(db, each)) for each in folder.machines())
+        if changes.count_unsent(db) or any(each and each.is_whole for each in unread) or not changes.is_on(db):
+            jobs.add(db, JOB, "all", now)
 
 
 def leave(db: Database, root: Path) -> None:
@@ -121,9 +132,7 @@ def _write(db: Database, folder: Folder, done: Exchange, progress: Progress) -> 
 def _entries(db: Database, rows: list[tuple[str, str]]) -> Iterator[Entry]:
     """The rows as they are now, in this order, with the other ids of those that are gone."""
     by_kind = {kind: [uid for each, uid in rows if each == kind] for kind in Counter(kind for kind, _ in rows)}
-    read = {
-        kind: changes.read(db, table, by_kind[kind]) for kind, table in changes.tables(db).items() if kind in by_kind
-    }
+    read = {kind: changes.read(db, table, by_kind[kind]) for kind, table in changes.tables().items() if kind in by_kind}
     for kind, uid in rows:
         if kind == FORGOTTEN:
             yield kind, uid, {"at": tombstones.time_of(db, uid)}

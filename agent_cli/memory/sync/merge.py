@@ -1,14 +1,14 @@
 """Takes rows of another machine: a union by their ids. It does not matter in which order, or how often, they come.
 
 Of a column that was changed on both machines the later change counts; the earlier wording of a fact or a skill is in
-its history, that of a note in a hidden note. What is gone on one machine goes on all: see `erase`. A row that refers to
-one which has not come yet waits for it. A row that both machines made of the same thing, as the summary of a day or an
-imported conversation, becomes one.
+its history, that of a note stands below the other. What is gone on one machine goes on all: see `erase`. A row that
+refers to one which has not come yet waits for it. Rows that both machines made of the same thing, as the summary of a
+day or an imported conversation, become one.
 """
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +25,6 @@ from agent_cli.memory.language.keywords import NO_KEYWORDS
 from agent_cli.memory.lineage import ErasureRequest
 from agent_cli.memory.planner import notes
 from agent_cli.memory.proposals import MemoryContext, Proposals
-from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index
 from agent_cli.memory.skills import skills
 from agent_cli.memory.skills.skills import SKILLS
@@ -64,10 +63,11 @@ class Taken:
     notes: list[tuple[int, Data]] = field(default_factory=list)  # that had another wording here
 
 
-def take(memory: MemoryContext, entries: Iterable[Entry], taken: Taken) -> None:
+def take(memory: MemoryContext, entries: Sequence[Entry], taken: Taken) -> None:
     """Take these rows. Runs in the caller's transaction."""
-    db, tables = memory.db, changes.tables(memory.db)
+    db, tables = memory.db, changes.tables()
     with changes.applying(db):
+        changes.pass_stamps(db, (stamp for _, _, data in entries if data for stamp in data.get("stamps", {}).values()))
         for kind, uid, data in entries:
             if not _take(memory, tables, kind, uid, data, taken):
                 changes.wait(db, kind, uid, data or {})
@@ -75,7 +75,7 @@ def take(memory: MemoryContext, entries: Iterable[Entry], taken: Taken) -> None:
 
 def take_waiting(memory: MemoryContext, taken: Taken) -> None:
     """Take the rows whose references have come meanwhile, and those that wait for these. Runs in a transaction."""
-    db, tables, found = memory.db, changes.tables(memory.db), True
+    db, tables, found = memory.db, changes.tables(), True
     with changes.applying(db):
         while found:
             found = False
@@ -116,8 +116,9 @@ def _take(
                 waits = True
                 continue
             if id is None and column in table.parents:
-                changes.mark_deleted(db, kind, uid, everywhere=bool(lost), send=bool(lost))
-                return True
+                if changes.locate(db, kind, uid) is None:
+                    return True  # its machine sends it again, should it stay there
+                continue
             value = id
         values[column] = value
     found = [_source(db, kind, each) for each in data.get("sources", ())]
@@ -158,6 +159,8 @@ def _put(
     """Add a row or change the one that is here; False when it has to wait until something is erased."""
     db, kind = memory.db, table.name
     id, local_uid = changes.locate(db, kind, known), known
+    if id is None and kind == "session" and (id := changes.renamed(db, kind, uid)):
+        changes.rename(db, kind, id)
     if id is None and (twin := _same(db, kind, values)):
         id, local_uid = twin
         known = changes.merge(db, kind, local_uid, uid)
@@ -318,12 +321,14 @@ def settle(memory: MemoryContext, taken: Taken) -> None:
 
 
 def _keep_wording(memory: MemoryContext, id: int, local: Data) -> None:
-    """Keep what a note said here before it was changed elsewhere, as a hidden note."""
+    """Keep what a note said here, below what was written on another machine at the same time."""
     db, columns = memory.db, local["columns"]
-    scope = Scope(memory.scope.owner, columns["place"])
-    title = f"{columns['title']} (until {clock.local(columns['changed_at'], columns['utc_offset']):%Y-%m-%d %H:%M})"
-    former = notes.add(db, scope, columns["text"], memory.time, title=title.strip(), actor="program")
-    notes.hide(db, former, memory.time)
+    if changes.deletion(db, db.value("select uid from note where id = ?", (id,))) is None:
+        note = notes.get(db, id, memory.scope.owner)
+        until = f"{clock.local(columns['changed_at'], columns['utc_offset']):%Y-%m-%d %H:%M}"
+        notes.edit(
+            db, note, f"{note.text}\n\n(On another machine, {until}: {columns['text']})", note.title, memory.time
+        )
 
 
 def erase(memory: MemoryContext, taken: Taken) -> Receipt | None:
@@ -332,6 +337,11 @@ def erase(memory: MemoryContext, taken: Taken) -> Receipt | None:
     found = {
         kind: tuple(changes.remaining(db, kind)) for kind in changes.TABLES if kind not in ("tool_call", "summary")
     }
+    for id in changes.remaining(db, "session"):
+        if sessions.is_held(db, id) or log.count_besides(db, id, found["message"]):
+            with db.write():
+                changes.rename(db, "session", id)  # it goes on, with what is left of it
+    found["session"] = tuple(changes.remaining(db, "session"))
     rows = {kind: some for kind, some in found.items() if some}
     if rows or taken.sentences:
         request = ErasureRequest(rows, owner=memory.scope.owner, sentences=taken.sentences)
