@@ -52,6 +52,10 @@ class FileRefused(StoreError):
     """The file belongs to another program, or to a newer version of this one."""
 
 
+class FileSealed(FileRefused, code="sealed"):
+    """The file is sealed, and its key is not there, or is not the right one."""
+
+
 class TimedOut(AgentError, exit_code=7, code="timeout"):
     """The person's own time limit has passed."""
 

@@ -31,6 +31,20 @@ def is_own(*streams: int) -> bool:
     return True
 
 
+def secret(question: str) -> str | None:
+    """What is typed at the terminal of this process, unseen; None without a terminal."""
+    import getpass  # only a passphrase needs it
+
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except (OSError, AttributeError):  # Windows has neither
+        if not (os.name == "nt" and os.isatty(0)):
+            return None
+    with suppress(EOFError):
+        return getpass.getpass(question)
+    return ""
+
+
 def discard_typed(descriptor: int) -> None:
     with suppress(ImportError, OSError):  # Windows has none, and another input is not a terminal
         import termios

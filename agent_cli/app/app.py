@@ -29,7 +29,7 @@ from agent_cli.memory import tombstones
 from agent_cli.memory.language import triples
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import PERSON, Scope, place_of
-from agent_cli.store import file, holder, jobs, keyed_hash
+from agent_cli.store import file, holder, jobs, keyed_hash, sealing
 from agent_cli.store.db import Database
 from agent_cli.text import without_surrogates
 
@@ -168,6 +168,7 @@ def open_app(
     loaded = settings_file.load(config_file or settings_file.default_file(environ), environ, flags)
     policy.check_rules(loaded.config.rules, lambda key: _place_of_rule(loaded, key))
     path = settings_file.database(loaded.config, environ)
+    sealing.KEYS.settings = loaded.config.seal
     if loaded.config.db and not (incognito or path.parent.is_dir()):
         raise StoreError(f"{path}: there is no folder {path.parent}; make it first, or name another file")
     keys = settings_file.key_folder(environ)

@@ -6,6 +6,7 @@ that begins in the same way waits until it is read: hanging up would make some s
 begins otherwise ends it at once, and so does one that another process asks. What fails here will fail there too.
 """
 
+import os
 import sys
 import threading
 import time
@@ -26,7 +27,7 @@ from agent_cli.llm import ollama
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.messages import Message, Part
-from agent_cli.store import jobs
+from agent_cli.store import jobs, sealing
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
@@ -97,9 +98,15 @@ def start(app: App) -> None:
     lowered = [word for name, *options in _LOW_PRIORITY if shutil.which(name) for word in (name, *options)]
     python = [*lowered, sys.executable, "-P"]  # -P: it imports nothing from the current folder
     command = [*python, "-m", "agent_cli", "--db", app.db.path, "-q", "jobs", "run", "--due"]
-    nowhere = subprocess.DEVNULL
+    nowhere, key = subprocess.DEVNULL, app.db.key
+    given, environment = (subprocess.PIPE, {**os.environ, sealing.VARIABLE: "-"}) if key else (nowhere, None)
     with suppress(OSError):  # no process available: the next run of the program starts one
-        subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
+        child = subprocess.Popen(
+            command, stdin=given, stdout=nowhere, stderr=nowhere, env=environment, start_new_session=True
+        )
+        if key and child.stdin:
+            with child.stdin as pipe:
+                pipe.write(sealing.as_secret(key))
 
 
 class IdleWorker:

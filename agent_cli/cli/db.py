@@ -1,24 +1,26 @@
 """`agent db`: the one file that holds everything."""
 
 import os
+from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
+from typing import Annotated
 
-from typer import Exit
+from typer import Exit, Option
 
-from agent_cli import clock, kinds
+from agent_cli import clock, kinds, terminal
 from agent_cli.app.app import App
 from agent_cli.cli import output
 from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.options import AsJson, argument, flag, noun, option
 from agent_cli.config import settings_file
-from agent_cli.errors import FileRefused, StoreBusy, StoreError, UsageError
+from agent_cli.errors import FileRefused, NobodyAsked, StoreBusy, StoreError, UsageError
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Receipt
 from agent_cli.store import backup as backups
 from agent_cli.store import file as files
-from agent_cli.store import file_check
-from agent_cli.store.db import Database
+from agent_cli.store import file_check, sealing
+from agent_cli.store.db import Database, key_of
 from agent_cli.text import format_size
 
 # An enumeration, for an option with a Literal cannot be given again and again.
@@ -26,7 +28,13 @@ ExportableKind = StrEnum("ExportableKind", {kind.shown: kind.shown for kind in k
 _WAYS_OUT = "`agent db restore FILE` restores a backup, `agent db salvage FILE` saves what can be read into a new file"
 _NAMES = {kind.shown: kind.name for kind in kinds.KINDS}
 
-app = noun("Back up, restore, check, salvage, export and compact the database file.")
+app = noun("Back up, restore, check, salvage, seal, export and compact the database file.")
+key_app = noun("How the file is sealed; change: give it another key.")
+app.add_typer(key_app, name="key")
+
+Passphrase = Annotated[bool, Option("--passphrase", help="Ask for a passphrase, now and at each start.")]
+KeyFile = Annotated[Path | None, Option("--key-file", help="A file that has the key; made if there is none.")]
+KeyCommand = Annotated[str | None, Option("--command", help='What prints the key, as in "pass show agent".')]
 
 
 @app.command()
@@ -81,6 +89,8 @@ def restore(invocation: Invocation, file: Path = argument("A copy that `agent db
     output.say(f"restored {place} from {file}: {_rows(restored.rows)}")
     if restored.former:
         output.say(f"the former database is kept in {restored.former}")
+    if restored.sealed:
+        output.note("the copy was not sealed; the database has the key that it had before")
     if restored.revives_erased:
         output.note("something was forgotten after this copy was made, and is back with it: forget it again")
 
@@ -142,6 +152,105 @@ def salvage(invocation: Invocation, file: Path = argument("The new file."), as_j
     output.note(
         Receipt(f"saved in {target}; `agent --db {target}` looks at it, `agent db restore {target}` puts it in place")
     )
+
+
+@app.command(decides=True)
+def seal(
+    invocation: Invocation, passphrase: Passphrase = False, key_file: KeyFile = None, command: KeyCommand = None
+) -> None:
+    """Encrypt the database and its backups.
+
+    Without an option the program makes a key and keeps it in the keyring of the system. Whoever loses the key loses
+    what is in the file.
+    """
+    place = _path(invocation).resolve()
+    key = key_of(place)
+    if key and (passphrase or key_file or command):
+        raise UsageError(f"{place} is sealed already; `agent db key change` gives it another key")
+    _reseal(place, key or _new_key(invocation, passphrase, key_file, command))
+
+
+@app.command(decides=True)
+def unseal(invocation: Invocation) -> None:
+    """Decrypt the database and its backups. A key in the keyring stays there."""
+    _reseal(_path(invocation).resolve(), None)
+
+
+@key_app.command()
+def show(invocation: Invocation, as_json: AsJson = False) -> None:
+    """Say how the database is sealed, and by which name the keyring has its key."""
+    head = sealing.head_of(_path(invocation))
+    kind, name = (sealing.kind_of(head), sealing.name_of(head)) if head else (None, None)
+    if as_json:
+        output.put_json({"sealed": kind, "name": name})
+    else:
+        output.say(f"sealed: {kind}, {name}" if head else "not sealed")
+
+
+@key_app.command(decides=True)
+def change(
+    invocation: Invocation, passphrase: Passphrase = False, key_file: KeyFile = None, command: KeyCommand = None
+) -> None:
+    """Give the database and its backups another key. The former one stays in the keyring."""
+    place = _path(invocation).resolve()
+    if key_of(place) is None:
+        raise UsageError(f"{place} is not sealed; `agent db seal` seals it")
+    _reseal(place, _new_key(invocation, passphrase, key_file, command))
+
+
+def _new_key(invocation: Invocation, passphrase: bool, key_file: Path | None, command: str | None) -> bytes:
+    """A key for a file that is to be sealed, found again at the next start. Raises UsageError and FileSealed."""
+    if sum((passphrase, key_file is not None, command is not None)) > 1:
+        raise UsageError("--passphrase, --key-file and --command exclude each other")
+    if passphrase:
+        head, secret = sealing.new_head("passphrase"), _typed_passphrase()
+    elif key_file:
+        key_file = key_file.expanduser().absolute()
+        sealing.make_key_file(key_file)
+        head, secret = sealing.new_head("key file"), sealing.read(key_file)
+        settings_file.write(invocation.settings().file, "seal.key_file", str(key_file))
+    elif command:
+        head, secret = sealing.new_head("key command"), sealing.printed(command)
+        settings_file.write(invocation.settings().file, "seal.key_command", command)
+    else:
+        head, secret = sealing.new_head("keyring"), sealing.new_key()
+        sealing.put_in_keyring(head, secret)
+    if not secret.strip():
+        raise UsageError("an empty key seals nothing; nothing was changed")
+    return sealing.KEYS.found.setdefault(head, sealing.derived(secret, head))
+
+
+def _typed_passphrase() -> str:
+    first = terminal.secret("new passphrase: ")
+    if first is None:
+        raise NobodyAsked("a passphrase is typed at a terminal, and there is none here; nothing was changed")
+    if first != terminal.secret("the same again: "):
+        raise UsageError("the two passphrases differ; nothing was changed")
+    return first
+
+
+def _reseal(place: Path, key: bytes | None) -> None:
+    """Give the database and all its copies this key, or none, and say what is left. Raises StoreError."""
+    done, left = list[str](), list[str]()
+    if not place.is_file():
+        raise UsageError(f"there is no database {place} yet; `agent` makes it")
+    done += [str(place)] if backups.reseal(place, key) else []
+    with closing(Database(place, read_only=True)) as db:
+        copies = backups.known_copies(db)
+    for copy in copies:
+        if not Path(copy).is_file():
+            output.note(f"{copy} is not there now; if you have it elsewhere, it is as it was")
+            continue
+        try:
+            done += [copy] if backups.reseal(Path(copy), key) else []
+        except StoreError as error:
+            left.append(str(error))
+    what = "sealed" if key else "no longer sealed"
+    output.lines(f"{what}: {each}" for each in done)
+    if not (done or left):
+        output.note(f"nothing to do: {place} and its backups {'have this key' if key else 'are not sealed'}")
+    if left:
+        raise StoreError("not every backup was changed; do this again once it can be:\n" + "\n".join(left))
 
 
 @app.command(decides=True)

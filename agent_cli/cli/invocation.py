@@ -13,6 +13,7 @@ from agent_cli import clock, terminal
 from agent_cli.cli import output
 from agent_cli.errors import AgentError, StoreError, UsageError
 from agent_cli.messages import Origin, Part
+from agent_cli.store import sealing
 from agent_cli.text import counted
 
 if TYPE_CHECKING:
@@ -100,7 +101,9 @@ class Invocation:
         """The settings alone; the database is not opened. Raises ConfigError."""
         from agent_cli.config import settings_file
 
-        return settings_file.load(settings_file.default_file(), flags=self.flags)
+        loaded = settings_file.load(settings_file.default_file(), flags=self.flags)
+        sealing.KEYS.settings = loaded.config.seal
+        return loaded
 
     def display(self) -> "Display":
         """How answers are drawn on standard output."""

@@ -15,11 +15,12 @@ import typer
 from typer import Option
 from typer.core import TyperGroup
 
-from agent_cli import CHILD
+from agent_cli import CHILD, terminal
 from agent_cli.cli import output, usage
 from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.options import group
 from agent_cli.errors import AgentError, Cancelled, StoreError, UsageError
+from agent_cli.store import sealing
 from agent_cli.text import nearest, one_line, without_surrogates
 
 _MODEL_COMMANDS = (None, "ask")  # commands that ask a model; None: a conversation
@@ -205,6 +206,10 @@ def start(
         os.environ["ACCESSIBLE"] = "1"  # the screens of a conversation read it there
     if CHILD in os.environ:  # the clock decides what expires, so it stays that of the process that started this one
         os.environ["AGENT_NOW"] = os.environ[CHILD].removeprefix("1")
+    else:
+        sealing.KEYS.ask = terminal.secret
+    secret = os.environ.pop(sealing.VARIABLE, "")  # no process that this one starts has it in its environment
+    sealing.KEYS.variable = sys.stdin.readline() if secret == "-" else secret
     os.environ[CHILD] = f"1{os.environ.get('AGENT_NOW', '')}"  # seen by every process that this one starts
     invocation.check()
     if context.invoked_subcommand not in _MODEL_COMMANDS and (option := invocation.model_only_option):

@@ -56,7 +56,7 @@ GROUPS = {  # as /help has them
     "Model": {"models": "List the models of the server, choose or fetch one."},
     "Program": {
         "config": "Show and change the settings.",
-        "db": "Back up, restore, check, export and compact the database file.",
+        "db": "Back up, restore, check, seal, export and compact the database file.",
         "sync": "Exchange what is remembered with your other machines, through a folder.",
         "stats": "Count tokens, time and cost of the answers.",
         "log": "What has happened: what was allowed, written, decided; what the tools did.",

@@ -84,6 +84,15 @@ def retention(table: dict[str, Any]) -> str:
     return 'must say "keep" of each grain, or how long as in "48h", "30d", "6w", "6mo", "4q" or "2y"'
 
 
+def seal(table: dict[str, Any]) -> str:
+    if unknown := [key for key in table if key not in ("key_file", "key_command", "lock_after")]:
+        return f"must not hold {unknown[0]}: there are key_file, key_command and lock_after"
+    minutes = table.get("lock_after", 0)
+    if not isinstance(minutes, int | float) or isinstance(minutes, bool) or minutes < 0:
+        return "must hold minutes as lock_after"
+    return texts({key: value for key, value in table.items() if key != "lock_after"})
+
+
 def recall(table: dict[str, Any]) -> str:
     days = table.get("half_life", 1)
     is_number = isinstance(days, int | float) and not isinstance(days, bool)
@@ -162,6 +171,12 @@ class Config:
         "minutes of silence after which a session is closed and summarised; 0: never", 30.0, at_least(0)
     )
     db: str = setting("the database file; empty: in the platform's folder for data", "")
+    seal: dict[str, Any] = setting(
+        'where the key of a sealed file is: key_file = "~/stick/agent.key", or the command that prints it, as in\n'
+        '"pass show agent", is key_command; lock_after: minutes after which an idle session asks for the key again',
+        {},
+        seal,
+    )
     sync: str = setting(
         "the folder through which your machines exchange what is remembered; empty: only by `agent sync FOLDER`",
         "",

@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import apsw
 
 from agent_cli import atomic_file, kinds, text
 from agent_cli.errors import StoreBusy, StoreError, UsageError
-from agent_cli.store import events, file, file_check, holder, meta, schema
-from agent_cli.store.db import Database, Row
+from agent_cli.store import events, file, file_check, holder, meta, schema, sealing
+from agent_cli.store.db import APPLICATION_ID, Database, Row, key_of
 from agent_cli.values import frozen
 
 _ROWS = 500  # read at once
@@ -52,8 +52,8 @@ def salvage(damaged: Path, path: Path, now: datetime) -> list[Salvaged]:
     part = file.temporary_path(path)
     with temporary_file(part):
         with (
-            closing(file.open_damaged(damaged)) as source,
-            closing(file.open_file(part, now, lambda _: None)) as target,
+            closing(file.open_damaged(damaged, checked=False)) as source,
+            closing(file.open_file(part, now, lambda _: None, key=source.key)) as target,
         ):
             canonical = [table for table in file_check.tables(source) if not file_check.is_derived(table)]
             tables = [table for table in canonical if table != "migration"]
@@ -182,6 +182,7 @@ class RestoreResult:
     former: Path | None  # the former database; None: there was none
     rows: dict[str, int]
     revives_erased: bool  # whether the copy may hold something that was erased since
+    sealed: bool = False  # whether the copy was not sealed, and is now
 
 
 def create(
@@ -213,7 +214,7 @@ def restore(current: Path, path: Path, now: datetime, notice: Callable[[str], No
         atomic_file.make_folder(current.parent)
     part = file.temporary_path(current)
     with temporary_file(part):
-        rows, erased_before = _stage(path, part)
+        rows, erased_before = _stage(path, part, key_of(current))
         if not current.exists():
             _migrate(part, [str(path)], now, notice)
             move_into_place(part, current)
@@ -225,7 +226,48 @@ def restore(current: Path, path: Path, now: datetime, notice: Callable[[str], No
             _migrate(part, [*known, str(path), str(former)], now, notice)
             with _set_aside(current, former):
                 move_into_place(part, current)
-    return RestoreResult(former, rows, bool(erased - erased_before))
+    sealed = bool(sealing.head_of(current) and not sealing.head_of(path))
+    return RestoreResult(former, rows, bool(erased - erased_before), sealed)
+
+
+def reseal(path: Path, key: bytes | None) -> bool:
+    """Give a file another key, or none: it is replaced by a whole copy in one step. False where it has that key
+    already. Raises StoreError; the file is then as it was, also while another process has it open."""
+    if sealing.head_of(path) == (key[-16:] if key else None):
+        return False
+    size, room = path.stat().st_size, shutil.disk_usage(path.parent).free
+    if room < size:
+        raise StoreError(
+            f"{path}: this needs {size / 1e6:.0f} MB free and there are {room / 1e6:.0f}; make room first, "
+            "nothing was changed"
+        )
+    file.remove_leftovers_beside(path)
+    part = file.temporary_path(path)
+    with temporary_file(part), closing(Database(path, busy_timeout=_BUSY_TIMEOUT)) as db:
+        schema.check(db)
+        db.execute("pragma locking_mode = exclusive")  # which outlasts the transaction: there is no copying within one
+        _lock(db)
+        db.execute("commit")
+        db.copy_to(part, key)
+        with closing(Database(part, key=key)) as copy:
+            if _damage(copy) or counts(copy) != counts(db):
+                raise StoreError(
+                    f"{part}: the copy differs from the file; `agent db check` says whether that is damaged"
+                )
+        with path.open("r+b") as former, _disk_errors(path):
+            is_single = os.fstat(former.fileno()).st_nlink == 1
+            move_into_place(part, path)
+            if is_single:
+                _overwrite(former, size)
+    return True
+
+
+def _overwrite(former: BinaryIO, size: int) -> None:
+    """Clear a file that has lost its name: its words go, and a process that waits to open it does not write there."""
+    while (left := size - former.tell()) > 0:
+        former.write(bytes(min(left, 1 << 20)))
+    former.flush()
+    os.fsync(former.fileno())
 
 
 def record_copy(db: Database, path: Path) -> None:
@@ -268,7 +310,7 @@ def counts(db: Database) -> dict[str, int]:
 
 def _copy(source: Database, part: Path, progress: Callable[[int], None]) -> dict[str, int]:
     """Copy a snapshot of the source and verify it; returns its counts of rows."""
-    with closing(Database(part, "delete")) as copy:
+    with closing(Database(part, "delete", key=source.key)) as copy:
         if source.value("pragma journal_mode") == "wal":
             with source.snapshot():
                 rows = counts(source)
@@ -297,14 +339,19 @@ def _damage(copy: Database) -> str:
         return str(error.__cause__)
 
 
-def _stage(path: Path, part: Path) -> tuple[dict[str, int], set[str]]:
-    """Copy a backup and verify the copy; returns its counts of rows, and the hashes of what was erased."""
-    with closing(Database(path, busy_timeout=_BUSY_TIMEOUT)) as source, closing(Database(part, "delete")) as copy:
+def _stage(path: Path, part: Path, key: bytes | None) -> tuple[dict[str, int], set[str]]:
+    """Copy a backup, with this key or with its own, and verify the copy; returns its counts of rows, and the hashes of
+    what was erased."""
+    with closing(Database(path, busy_timeout=_BUSY_TIMEOUT)) as source, ExitStack() as opened:
         schema.check(source)
-        for _ in source.copy_into(copy):
+        key = key or source.key
+        if key != source.key:
+            source.copy_to(part, key)
+        copy = opened.enter_context(closing(Database(part, "delete", key=key)))
+        for _ in source.copy_into(copy) if key == source.key else ():
             pass
         copy.value("pragma journal_mode = delete")
-        if copy.value("pragma application_id") != schema.APPLICATION_ID:
+        if copy.value("pragma application_id") != APPLICATION_ID:
             raise StoreError(f"{path}: this is not a database of agent; name a file that `agent db backup` wrote")
         if problems := file_check.damaged_pages(copy):
             raise StoreError(f"{path}: the copy is damaged ({problems[0]}); use another one")
@@ -325,26 +372,34 @@ def _exclusive(path: Path) -> Iterator[tuple[list[str], set[str]]]:
     erased: set[str] = set()
     with closing(Database(path, busy_timeout=_BUSY_TIMEOUT)) as db:
         try:
-            has_sessions = db.value("select 1 from sqlite_schema where name = 'session'")
-            held = "select distinct holder from session where holder is not null"
-            for (held_by,) in db.rows(held) if has_sessions else ():  # without WAL an idle process holds no lock
-                if held_by != holder.this_process() and holder.is_alive(held_by):
-                    raise _busy(path, f" (process {held_by.split('/')[1]})")
-            if db.value("pragma journal_mode = delete") != "delete":
-                raise _busy(path)
-            db.execute("begin exclusive")
+            _lock(db)
             known = known_copies(db)
             erased = _erased_hashes(db)
-        except StoreBusy as error:
-            raise error if error.__cause__ is None else _busy(path) from error
+        except StoreBusy:
+            raise
         except StoreError:
             pass
         yield known, erased
 
 
-def _busy(path: Path, who: str = "") -> StoreBusy:
+def _lock(db: Database) -> None:
+    """Begin a transaction that nobody else can read beside, with nothing left in a journal. Raises StoreBusy."""
+    try:
+        has_sessions = db.value("select 1 from sqlite_schema where name = 'session'")
+        held = "select distinct holder from session where holder is not null"
+        for (held_by,) in db.rows(held) if has_sessions else ():  # without WAL an idle process holds no lock
+            if held_by != holder.this_process() and holder.is_alive(held_by):
+                raise _busy(db.path, f" (process {held_by.split('/')[1]})")
+        if db.value("pragma journal_mode = delete") != "delete":
+            raise _busy(db.path)
+        db.execute("begin exclusive")
+    except StoreBusy as error:
+        raise error if error.__cause__ is None else _busy(db.path) from error
+
+
+def _busy(path: str, who: str = "") -> StoreBusy:
     return StoreBusy(
-        f"{path}: another process has the database open{who}; leave it there (/exit), then restore again; "
+        f"{path}: another process has the database open{who}; leave it there (/exit), then do this again; "
         "nothing was changed"
     )
 

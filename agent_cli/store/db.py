@@ -14,7 +14,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
 from itertools import count
@@ -25,7 +25,8 @@ from urllib.parse import quote
 
 import apsw
 
-from agent_cli.errors import StoreBusy, StoreError
+from agent_cli.errors import FileSealed, StoreBusy, StoreError
+from agent_cli.store import sealing
 
 T = TypeVar("T")
 
@@ -98,6 +99,7 @@ class TransactionLost(StoreError):
 BUSY_TIMEOUT = 15.0
 _ROOM = 64 * 1024  # bytes: less cannot hold the index of a journal
 _FULL = "the disk is full; nothing of this step was written, make room and try again"
+APPLICATION_ID = 0x41474E54  # "AGNT" in the file's header identifies this program's files
 MIN_SQLITE = (3, 51, 3)  # before it, a WAL reset could lose a commit
 
 # Of each file that this process has open: a lock is dropped with the last connection to its file.
@@ -119,7 +121,10 @@ class Database:
         unwritable: str = "",
         key_folder: Path | None = None,
         key: bytes | None = None,
+        checked: bool = True,
     ):
+        """`key`: of a sealed file, see sealing.py; None: it is looked for. `checked`: whether the checksums of a sealed
+        file count; without them it gives what it has, as other files do."""
         refuse_old_sqlite(apsw.sqlite_lib_version())
         self.path = str(path)
         self.journal = journal
@@ -128,21 +133,21 @@ class Database:
         self.unwritable = unwritable  # why nothing can be written; then SQLite creates no files and takes no locks
         self.key_folder = key_folder  # where the key of its hashes is; None: in the database
         self.hash_key: bytes | None = None  # once it is known
-        self.key = key  # of a sealed file: 32 bytes, for a new one with the 16 bytes that the file begins with
         self.person = "person"  # who acts where the program says that the person does: another program, over HTTP, say
         self.in_memory = self.path == ":memory:" or self.path.startswith(_SHARED_PREFIX)
+        self.key = key or (None if self.in_memory else key_of(Path(path)))
         self._lock = threading.RLock() if self.path == ":memory:" else LOCKS.setdefault(self.path, threading.RLock())
         self._waiting_since = 0.0
         settings: dict[str, Any] = {"read_only": read_only, "unwritable": unwritable, "key_folder": key_folder}
-        self._open_again = partial(Database, path, journal, key=key, **settings)
+        self._open_again = partial(Database, path, journal, key=self.key, **settings)
         self._read_worker: ReadWorker | None = None
         name = f"file:{quote(self.path)}?immutable=1" if unwritable else self.path
         reads = apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-        is_uri = unwritable or (self.in_memory and self.path != ":memory:")
         with self._translate_errors():
-            self._connection = apsw.Connection(name, reads | (apsw.SQLITE_OPEN_URI if is_uri else 0))
+            self._connection = apsw.Connection(name, reads | apsw.SQLITE_OPEN_URI)
             self.read_only = self._connection.readonly("main")  # also where the file, or its disk, takes no writes
-            self._set_key()
+            if self.key:
+                _set_key(self._connection, self.key, checked=checked)
             self._connection.set_busy_handler(self._wait)
             self._connection.convert_binding = _array
             self._connection.create_scalar_function("fold", _fold, 1, deterministic=True)
@@ -150,8 +155,8 @@ class Database:
 
     def prepare(self) -> None:
         """Set the pragmas that writers rely on, and read each back: SQLite ignores a refused pragma silently."""
-        if self.in_memory or self.read_only or self.key:  # text being sorted must not be written to a temporary file
-            self._pragma("temp_store", 2)
+        in_memory = self.in_memory or self.read_only or self.key
+        self._pragma("temp_store", 2 if in_memory else 1)  # a temporary file would hold text that is sorted
         self._pragma("cache_size", -32 * 1024)  # KiB; with SQLite's 2,000 a search reads most pages again
         if self.read_only:
             return
@@ -183,6 +188,13 @@ class Database:
             while not copying.done:
                 copying.step(pages)
                 yield copying.remaining
+
+    def copy_to(self, path: Path, key: bytes | None) -> None:
+        """Write the whole file anew, to one that is empty, with another key or with none. Raises StoreError."""
+        try:
+            self.execute("vacuum into ?", (f"file:{quote(str(path))}?key={f'raw:{key.hex()}' if key else ''}",))
+        except StoreError as error:  # what caused it names the key
+            raise type(error)(str(error)) from None
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -336,17 +348,6 @@ class Database:
         time.sleep(random.uniform(0.001, 0.02))
         return time.monotonic() - self._waiting_since < self.busy_timeout
 
-    def _set_key(self) -> None:
-        """Decrypt what is read from now on, and encrypt what is written: pages and journals, no temporary files."""
-        if self.key is None:
-            return
-        if not hasattr(apsw, "mc_version"):  # which would take the pragma and encrypt nothing
-            raise StoreError(
-                f"{self.path}: the package apsw has taken the place of apsw-sqlite3mc, and it cannot encrypt: "
-                "uninstall both, then install agent-cli again"
-            )
-        self._connection.pragma("key", f"raw:{self.key.hex()}")
-
     def _load_vectors(self) -> None:
         # Importing sqlite_vec imports NumPy when that is there, for the path of one file.
         spec = find_spec("sqlite_vec")
@@ -369,12 +370,75 @@ class Database:
                 sentence = _FULL
             if isinstance(error, apsw.ReadOnlyError) and self.unwritable:
                 sentence = self.unwritable
+            kind = StoreBusy if isinstance(error, apsw.BusyError | apsw.LockedError) else StoreError
             if isinstance(error, apsw.NotADBError) and self.key:
-                sentence = "the database is sealed, and this key does not open it; nothing was changed"
+                if _is_key_of(self.path, self.key):
+                    sentence = _DAMAGED
+                else:
+                    kind, sentence = FileSealed, "the database is sealed, and this key does not open it"
             if sentence is None:
                 raise
-            kind = StoreBusy if isinstance(error, apsw.BusyError | apsw.LockedError) else StoreError
             raise kind(f"{self.path}: {sentence}") from error
+
+
+class Decrypted:
+    """The bytes of a sealed file without its journal, as those of any other would be; to be read in any order."""
+
+    def __init__(self, path: Path, key: bytes):
+        self._at, opened = 0, list[apsw.VFSFile]()
+
+        class Remembered(apsw.VFS):
+            def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:
+                opened.append(apsw.VFSFile("", name, flags))
+                return opened[-1]
+
+        self._vfs = Remembered("agent", "")
+        self._connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READONLY, vfs="agent")
+        _set_key(self._connection, key, checked=False)
+        self._file = opened[0]
+
+    def __enter__(self) -> "Decrypted":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+        self._vfs.unregister()
+
+    def seek(self, position: int) -> None:
+        self._at = position
+
+    def read(self, size: int) -> bytes:
+        size = min(size, self._file.xFileSize() - self._at)
+        found = self._file.xRead(size, self._at) if size > 0 else b""
+        self._at += len(found)
+        return found
+
+
+def key_of(path: Path) -> bytes | None:
+    """The key of a sealed file; None for another. Raises FileSealed where it is not to be found."""
+    return sealing.KEYS.of(path, partial(_is_key_of, str(path)))
+
+
+def _set_key(connection: apsw.Connection, key: bytes, *, checked: bool = True) -> None:
+    """Decrypt what is read from now on, and encrypt what is written: pages and journals, not temporary files."""
+    if not hasattr(apsw, "mc_version"):  # it would take the pragma, and encrypt nothing
+        raise StoreError(
+            "the package apsw has taken the place of apsw-sqlite3mc, and it cannot encrypt: uninstall both, then "
+            "install agent-cli again"
+        )
+    connection.pragma("hmac_check", int(checked))
+    connection.pragma("key", f"raw:{key.hex()}")
+
+
+def _is_key_of(path: str, key: bytes) -> bool:
+    """Whether a file is sealed with this key; also where its first page is damaged."""
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    for checked in (True, False):
+        with closing(apsw.Connection(f"file:{quote(path)}?immutable=1", flags)) as connection, suppress(apsw.Error):
+            _set_key(connection, key, checked=checked)
+            if connection.pragma("application_id") in ((0, APPLICATION_ID) if checked else (APPLICATION_ID,)):
+                return True
+    return False
 
 
 def open_shared_memory() -> Database:
@@ -402,6 +466,7 @@ def _array(cursor: apsw.Cursor, number: int, value: Any) -> str:
 
 
 _DISK = "the disk refused to read or write ({}); nothing of this step was written"
+_DAMAGED = "the database is damaged; `agent db check` says where and what to do"
 _SENTENCES = (
     ((apsw.BusyError, apsw.LockedError), "another program keeps the database busy; nothing was written, try again"),
     (apsw.FullError, _FULL),
@@ -411,7 +476,7 @@ _SENTENCES = (
     ),
     (apsw.CantOpenError, "the database cannot be opened; check that its folder exists and may be written"),
     (apsw.NotADBError, "this is not an SQLite database; name another file with --db"),
-    (apsw.CorruptError, "the database is damaged; `agent db check` says where and what to do"),
+    (apsw.CorruptError, _DAMAGED),
     (apsw.IOError, _DISK),
     (apsw.ExtensionLoadingError, "sqlite-vec cannot be loaded ({}); install agent-cli again"),
 )

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import quote, unquote_to_bytes
 
 import apsw
@@ -21,7 +22,7 @@ from agent_cli import atomic_file
 from agent_cli.errors import StoreError
 from agent_cli.store import db as database
 from agent_cli.store import meta, schema
-from agent_cli.store.db import Database
+from agent_cli.store.db import Database, Decrypted
 
 _IN_PROGRESS = "backup in progress "  # in meta, before the path
 _NAME = re.compile(r"\..+\.(\d+)\.part(?:-journal|-wal|-shm)?")
@@ -94,7 +95,12 @@ _NETWORK = re.compile(r"nfs\d?|cifs|smb\d?|smbfs|9p|virtiofs|afs|ceph|glusterfs|
 
 
 def open_file(
-    path: Path, now: datetime, notice: Callable[[str], None], mounts: Path = MOUNTS, key_folder: Path | None = None
+    path: Path,
+    now: datetime,
+    notice: Callable[[str], None],
+    mounts: Path = MOUNTS,
+    key_folder: Path | None = None,
+    key: bytes | None = None,
 ) -> Database:
     """Open the file, created when missing, and bring its schema up to date. Raises StoreError. `notice` is told of a
     network file system (no WAL there), and of a disk that is full or read-only: then the file is opened for reading."""
@@ -120,7 +126,7 @@ def open_file(
             notice(f"{path}: {each} was missing and was created again, without its earlier content")
 
     try:
-        return _checked(Database(path, "delete" if network else "wal", key_folder=key_folder), prepare)
+        return _checked(Database(path, "delete" if network else "wal", key_folder=key_folder, key=key), prepare)
     except StoreError as error:
         journals = (path.with_name(f"{path.name}{end}") for end in ("-wal", "-journal"))
         holds_data = any(each.exists() and each.stat().st_size for each in journals)
@@ -129,7 +135,7 @@ def open_file(
         reason = str(error).removeprefix(f"{path}: ")
         notice(f"{path}: {reason.partition(';')[0]}; it is opened for reading only")
         # Without any file beside it, which a full disk or one that is read-only does not take.
-        return _checked(Database(path, unwritable=reason, key_folder=key_folder), _prepare_to_read)
+        return _checked(Database(path, unwritable=reason, key_folder=key_folder, key=key), _prepare_to_read)
 
 
 def _checked(db: Database, check: Callable[[Database], None]) -> Database:
@@ -162,9 +168,16 @@ def _prepare_to_read(db: Database) -> None:
     db.prepare()
 
 
-def open_damaged(path: Path) -> Database:
-    """Open a file that may be damaged, as it is; reads alone are meant. Raises StoreError when SQLite cannot."""
-    return _checked(Database(path, read_only=True), schema.check)
+def open_damaged(path: Path, *, checked: bool = True) -> Database:
+    """Open a file that may be damaged, as it is; reads alone are meant. Raises StoreError when SQLite cannot. Not
+    `checked`: what the checksums of a sealed file find damaged is read too."""
+    return _checked(Database(path, read_only=True, checked=checked), schema.check)
+
+
+def open_bytes(path: Path) -> BinaryIO | Decrypted:
+    """Open a file to read its bytes, those of a sealed one decrypted. Raises OSError and StoreError."""
+    key = database.key_of(path)
+    return Decrypted(path, key) if key else path.open("rb")
 
 
 def open_foreign(path: Path) -> Database:

@@ -15,7 +15,7 @@ import apsw
 from agent_cli import clock
 from agent_cli.errors import FileRefused, StoreError
 from agent_cli.store import meta
-from agent_cli.store.db import Database, Row
+from agent_cli.store.db import APPLICATION_ID, Database, Row
 
 Steps = Mapping[str, Callable[[Database], None]]
 
@@ -40,7 +40,6 @@ def pending_migrations(db: Database, steps: Steps) -> list[str]:
     return [name for name in steps if name not in done]
 
 
-APPLICATION_ID = 0x41474E54  # "AGNT" in the file's header identifies this program's files
 VERSION = 7  # raised with each change of schema.sql after which older programs must not write
 SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
 TABLES = tuple(re.findall(r"^create table (\w+)", SCHEMA, re.MULTILINE))

@@ -26,7 +26,7 @@ from agent_cli.memory.language.keywords import NO_KEYWORDS, KeywordMatcher, Keyw
 from agent_cli.memory.planner import schedules
 from agent_cli.memory.search import word_tables
 from agent_cli.store import backup, file, keyed_hash, meta
-from agent_cli.store.db import Database
+from agent_cli.store.db import Database, Decrypted
 from agent_cli.values import frozen
 
 _WORK = 40_000_000_000  # bytes × search terms: about twenty seconds
@@ -335,31 +335,31 @@ def distinctive_length(size: int) -> int:
 
 def uncleared_pages(path: Path) -> int:
     """How many pages of the free list (sqlite.org/fileformat2.html#the_freelist), its trunks apart, are not cleared."""
-    with path.open("rb") as file:
-        head = file.read(100)
+    with file.open_bytes(path) as opened:
+        head = opened.read(100)
         size = int.from_bytes(head[16:18])
         size = 65536 if size == 1 else size
         trunk, seen, found = int.from_bytes(head[32:36]), set[int](), 0
         while size and trunk and trunk not in seen:
             seen.add(trunk)
-            page = _page(file, size, trunk)
+            page = _page(opened, size, trunk)
             listed = min(int.from_bytes(page[4:8]), size // 4 - 2)
-            found += sum(any(_page(file, size, int.from_bytes(page[n : n + 4]))) for n in range(8, 8 + 4 * listed, 4))
+            found += sum(any(_page(opened, size, int.from_bytes(page[n : n + 4]))) for n in range(8, 8 + 4 * listed, 4))
             trunk = int.from_bytes(page[:4])
     return found
 
 
-def _page(file: BinaryIO, size: int, number: int) -> bytes:
-    file.seek((number - 1) * size)
-    return file.read(size)
+def _page(opened: BinaryIO | Decrypted, size: int, number: int) -> bytes:
+    opened.seek((number - 1) * size)
+    return opened.read(size)
 
 
 def _windows(path: Path, overlap: int) -> Iterator[tuple[bytes, bytes]]:
     """(The end of the previous chunk, the next chunk), both in lower case."""
     before = b""
     try:
-        with path.open("rb") as file:
-            while fresh := file.read(_CHUNK).lower():
+        with file.open_bytes(path) as opened:
+            while fresh := opened.read(_CHUNK).lower():
                 yield before, fresh
                 before = (before + fresh)[-overlap:] if overlap else b""
     except OSError as error:

@@ -1,0 +1,215 @@
+"""The keys of sealed files: what a file says of its key, and where the key comes from.
+
+A sealed file is encrypted page by page, and so are its journal and its copies. It begins with 16 bytes that are not
+encrypted: how it was sealed, and a random name, by which the system's keyring has its key and which is the salt of a
+passphrase. Keys and passphrases are in the memory of this process alone.
+"""
+
+import os
+import sys
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from agent_cli import atomic_file
+from agent_cli.errors import FileSealed, UsageError
+
+Kind = Literal["keyring", "passphrase", "key file", "key command"]
+VARIABLE = "AGENT_KEY"
+_MARKS: dict[Kind, bytes] = {
+    "keyring": b"agent K\n",
+    "passphrase": b"agent P\n",
+    "key file": b"agent F\n",
+    "key command": b"agent C\n",
+}
+_LENGTH = 32  # bytes of a key
+_HEAD = 16  # bytes at the beginning of a file that SQLite3 Multiple Ciphers leaves to the program
+_SERVICE = "agent-cli"  # of the entries in the keyring
+_TRIES = 3
+_WAYS = (
+    f"put it into {VARIABLE}, or name a file or command that has it in the settings (seal.key_file, seal.key_command)"
+)
+_NO_KEYRING = "the keyring cannot be used here (the package keyring is not installed: install agent-cli[keyring])"
+
+
+@dataclass
+class Keys:
+    """The keys that this process has found, and where it looks for others."""
+
+    variable: str = ""  # what AGENT_KEY said when the process began
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    ask: Callable[[str], str | None] = lambda question: None  # None: nobody can be asked
+    found: dict[bytes, bytes] = field(default_factory=dict)  # by what the file begins with
+
+    def of(self, path: Path, fits: Callable[[bytes], bool]) -> bytes | None:
+        """The key of a sealed file; None for another. Raises FileSealed where it is not to be found."""
+        head = head_of(path)
+        if head and head not in self.found:
+            self.found[head] = self._find(path, head, fits)
+        return self.found[head] if head else None
+
+    def _find(self, path: Path, head: bytes, fits: Callable[[bytes], bool]) -> bytes:
+        kind, wrong = kind_of(head), ""
+        for where, secret in self._sources(path, head):
+            try:
+                found = secret()
+            except FileSealed as error:
+                wrong = wrong or str(error)
+                continue
+            if found and fits(key := derived(found, head)):
+                return key
+            wrong = f"{path}: the database is sealed, and {where} does not open it" if found else wrong
+        why = {
+            "keyring": f"its key is not in the keyring of this system ({_SERVICE}, {name_of(head)})",
+            "passphrase": "there is no terminal to ask for its passphrase",
+        }.get(kind, "it is not known where its key is")
+        raise FileSealed(wrong or f"{path}: the database is sealed, and {why}: {_WAYS}")
+
+    def _sources(self, path: Path, head: bytes) -> Iterator[tuple[str, Callable[[], str | None]]]:
+        """Where a secret may be, as in "the key in AGENT_KEY", and how it is got; that may raise FileSealed."""
+        if self.variable:
+            yield f"the key in {VARIABLE}", lambda: self.variable
+        if file := self.settings.get("key_file"):
+            yield f"the key in {file}", partial(read, Path(file))
+        if command := self.settings.get("key_command"):
+            yield f"what {command!r} prints", partial(printed, command)
+        if kind_of(head) == "keyring":
+            yield "the key in the keyring", partial(_from_keyring, path, head)
+        for _ in range(_TRIES if kind_of(head) == "passphrase" else 0):
+            yield "this passphrase", lambda: self.ask(f"passphrase of {path}: ")
+
+
+KEYS = Keys()
+
+
+def head_of(path: Path | str) -> bytes | None:
+    """What a sealed file begins with; None for any other file."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(_HEAD)
+    except OSError:
+        return None
+    return head if len(head) == _HEAD and head[:8] in _MARKS.values() else None
+
+
+def kind_of(head: bytes) -> Kind:
+    return next(kind for kind, mark in _MARKS.items() if head.startswith(mark))
+
+
+def name_of(head: bytes) -> str:
+    """The name of a key, by which the keyring has it."""
+    return head[8:].hex()
+
+
+def new_head(kind: Kind) -> bytes:
+    return _MARKS[kind] + os.urandom(_HEAD - 8)
+
+
+def derived(secret: str, head: bytes) -> bytes:
+    """The key and the head of a file: the key as it is where the secret is 64 hexadecimal digits, else by scrypt."""
+    secret = secret.strip()
+    try:
+        key = bytes.fromhex(secret)
+    except ValueError:
+        key = b""
+    if len(key) != _LENGTH:
+        import hashlib  # with a passphrase alone
+
+        typed = unicodedata.normalize("NFC", secret).encode("utf-8", "surrogateescape")
+        key = hashlib.scrypt(typed, salt=head, n=1 << 15, r=8, p=1, maxmem=1 << 26, dklen=_LENGTH)
+    return key + head
+
+
+def as_secret(key: bytes) -> bytes:
+    """A line that another process of this program derives the same key from."""
+    return f"{key[:_LENGTH].hex()}\n".encode()
+
+
+def new_key() -> str:
+    return os.urandom(_LENGTH).hex()
+
+
+def read(file: Path) -> str:
+    """The first line of a file with a key. Raises FileSealed."""
+    try:
+        return file.expanduser().read_text(encoding="utf-8").partition("\n")[0]
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise FileSealed(
+            f"{file}, which has the key of the database, cannot be read ({why}); nothing was opened"
+        ) from None
+
+
+def printed(command: str) -> str:
+    """The first line that a command prints. Raises FileSealed."""
+    import shlex
+    import subprocess
+
+    try:
+        ended = subprocess.run(shlex.split(command), stdout=subprocess.PIPE, encoding="utf-8", timeout=120)
+        line = "" if ended.returncode else ended.stdout.partition("\n")[0]
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        line = ""
+    if not line.strip():
+        raise FileSealed(
+            f"key_command in the settings ({command}) gives no key: run it by hand to see why; nothing was opened"
+        )
+    return line
+
+
+def _from_keyring(path: Path, head: bytes) -> str | None:
+    found: str | None = _from_secret_tool(name_of(head)) if sys.platform == "linux" else ""
+    if found:
+        return found
+    try:
+        import keyring  # an extra, of a tenth of a second
+        from keyring.errors import KeyringError
+    except ImportError:
+        raise FileSealed(f"{path}: the database is sealed, and {_NO_KEYRING}; or {_WAYS}") from None
+    try:
+        found = keyring.get_password(_SERVICE, name_of(head))
+    except KeyringError as error:
+        why = f"the keyring cannot be used here ({str(error).partition('.')[0] or 'it is locked'})"
+        raise FileSealed(f"{path}: the database is sealed, and {why}: unlock it, or {_WAYS}") from None
+    return found
+
+
+def _from_secret_tool(name: str) -> str:
+    """What the tool of libsecret finds, in a tenth of the time that the package keyring takes; empty without it."""
+    import subprocess
+
+    with suppress(OSError, ValueError, subprocess.TimeoutExpired):
+        command = ["secret-tool", "lookup", "service", _SERVICE, "username", name]
+        nothing = subprocess.DEVNULL
+        return subprocess.run(command, stdout=subprocess.PIPE, stderr=nothing, encoding="utf-8", timeout=60).stdout
+    return ""
+
+
+def put_in_keyring(head: bytes, secret: str) -> None:
+    """Keep a key under its name, and read it back. Raises UsageError."""
+    try:
+        import keyring
+        from keyring.errors import KeyringError
+    except ImportError:
+        raise UsageError(f"{_NO_KEYRING}, or seal with --passphrase, --key-file or --command") from None
+    try:
+        keyring.set_password(_SERVICE, name_of(head), secret)
+        is_stored = keyring.get_password(_SERVICE, name_of(head)) == secret
+    except KeyringError:
+        is_stored = False
+    if not is_stored:
+        raise UsageError("the keyring of this system takes no key: seal with --passphrase, --key-file or --command")
+
+
+def make_key_file(file: Path) -> None:
+    """See to it that there is a file with a key, a new one for its owner alone. Raises UsageError."""
+    try:
+        if not file.exists():
+            atomic_file.make_folder(file.parent)
+            atomic_file.write(file, f"{new_key()}\n".encode())
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written ({error.strerror}); nothing was changed") from None
