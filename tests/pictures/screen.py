@@ -1,7 +1,7 @@
 """A screen that also knows faint text, which pyte does not: it is kept as blinking, which nothing uses."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import pyte
@@ -25,12 +25,16 @@ Frame = tuple[tuple[Run, ...], ...]  # the rows of a screen
 class PictureScreen(pyte.Screen):
     def __init__(self, columns: int = COLUMNS, rows: int = ROWS) -> None:
         super().__init__(columns, rows)
+        self.reply: Callable[[str], object] = str  # gets the answer to a question, such as where the cursor is
 
     def select_graphic_rendition(self, *codes: int, **options: Any) -> None:
         swapped = [_BLINKS if code == _FAINT else code for code in codes]
         if _NOT_FAINT in codes:
             swapped.insert(swapped.index(_NOT_FAINT) + 1, _STANDS)
         super().select_graphic_rendition(*swapped, **options)
+
+    def write_process_input(self, data: str) -> None:
+        self.reply(data)
 
     def frame(self) -> Frame:
         """What stands there now, without blanks at the ends of rows and empty rows at the end."""

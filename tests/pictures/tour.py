@@ -88,9 +88,12 @@ LATER = (
 
 
 def since_typed(shot: Shot) -> Shot:
-    """The shot without what stood there before its last line was typed."""
+    """The shot without what stood there before its last line was typed, and without empty rows in a row."""
     rows = [number for number, row in enumerate(shot.frame) if re.match("❯ .", text((row,)))]
-    return shot._replace(frame=shot.frame[rows[-1] if rows else 0 :])
+    frame = shot.frame[rows[-1] if rows else 0 :]
+    return shot._replace(
+        frame=tuple([row for row, below in zip(frame, (*frame[1:], True), strict=True) if row or below])
+    )
 
 
 def play(folder: Path) -> list[Shot]:
@@ -100,26 +103,31 @@ def play(folder: Path) -> list[Shot]:
         program = Program(folder).use(server)
         program.env |= _ENV
         server.play(*REPLIES)
-        with _terminal(program, _FRIDAY) as (terminal, opening):
-            shots = [opening, *_shots(terminal, FIRST, "agent")]
+        start = _first_screen(program)
+        with _terminal(program, _FRIDAY, PictureScreen()) as terminal:
+            shots = [start, *_shots(terminal, FIRST, "agent")]
             terminal.enter("/exit").ended()
         program.work = folder / "elsewhere"  # in the same folder the last messages would be carried over
         program.work.mkdir()
-        with _terminal(program, _NEXT_FRIDAY) as (terminal, _):
+        with _terminal(program, _NEXT_FRIDAY, PictureScreen()) as terminal:
             return [*shots, *_shots(terminal, LATER, "agent, a week later, in another folder")]
 
 
-@contextmanager
-def _terminal(program: Program, now: str) -> Iterator[tuple[Terminal, Shot]]:
-    """A session, and its first screen, which is cleared."""
-    env = {**program.env, "AGENT_NOW": now}
+def _first_screen(program: Program) -> Shot:
+    """The first screen with the line below the prompt, which stands where a terminal tells the row of the cursor."""
     screen = PictureScreen()
+    with _terminal(program, _FRIDAY, screen, PROMPT_TOOLKIT_NO_CPR="") as terminal:
+        terminal.wait(CHAT.name)
+    return Shot(screen.frame(), 0, "agent", "start")
+
+
+@contextmanager
+def _terminal(program: Program, now: str, screen: PictureScreen, **env: str) -> Iterator[Terminal]:
+    env = program.env | {"AGENT_NOW": now} | env
     terminal = Terminal((), env, program.work, warm.parent().at_terminal, screen)
+    screen.reply = terminal.type
     try:
-        terminal.wait_prompt()
-        opening = Shot(screen.frame(), 0, "agent", "start")
-        terminal.type(_CLEAR).until(lambda: terminal.text.strip() == "❯", "an empty screen")
-        yield terminal, opening
+        yield terminal.wait_prompt()
     finally:
         terminal.close()
 
@@ -127,6 +135,7 @@ def _terminal(program: Program, now: str) -> Iterator[tuple[Terminal, Shot]]:
 def _shots(terminal: Terminal, steps: Iterable[Step], title: str) -> Iterator[Shot]:
     screen = terminal.screen
     assert isinstance(screen, PictureScreen)
+    terminal.type(_CLEAR).until(lambda: terminal.text.strip() == "❯", "an empty screen")
     for step in steps:
         for start in range(0, len(step.typed), 6):  # keys that come at once are a paste
             terminal.type(step.typed[start : start + 6]).wait_for_line(step.typed[: start + 6])
