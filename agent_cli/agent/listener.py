@@ -20,7 +20,7 @@ from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language import spans, statements, terms
 from agent_cli.memory.language.triples import Claim
 from agent_cli.memory.proposals import MemoryContext
-from agent_cli.messages import Message, Request, joined
+from agent_cli.messages import Message, Receipt, Request, joined
 from agent_cli.store import ids, jobs
 from agent_cli.tools.tool import ToolContext
 
@@ -147,7 +147,7 @@ def _remind(context: ToolContext, message: int, words: str) -> str:
         task = tasks.add(context.db, context.scope, what, when, context.time, session=context.session, message=message)
     except UsageError as error:
         return f"no reminder was set: {error}"
-    return f"kept {tasks.receipt(task, now)}"
+    return Receipt(f"kept {tasks.receipt(task, now)}")
 
 
 def _point_to_forget(context: ToolContext, words: str, command: str) -> str:

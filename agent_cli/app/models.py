@@ -16,7 +16,7 @@ from agent_cli.llm.engine import AUTO, Engine, Tag, cloud, embeds, find, is_smal
 from agent_cli.llm.model import ChatModel, Chunk, Notice
 from agent_cli.llm.offline import ModelRole, OfflineModel, SearchMemories
 from agent_cli.llm.ollama import SUGGESTED
-from agent_cli.memory.conversations import capture
+from agent_cli.memory.conversations import capture, log
 from agent_cli.memory.language import statements
 from agent_cli.messages import FromMemory, Part
 from agent_cli.store import meta
@@ -195,13 +195,18 @@ def chats(tag: Tag) -> bool:
 
 def find_memories(app: App, question: str, limit: int) -> tuple[str, list[tuple[str, str, str]]]:
     """The verdict on a message, and memories for the offline model: (handle, date, text)."""
-    if not app.reads or statements.is_small_talk(question):
+    if not app.reads:
         return "", []
     from agent_cli.app import upkeep  # only the offline model searches here
     from agent_cli.memory.search import recall
     from agent_cli.memory.search.candidates import Filter
 
     with closing(app.open_memory() or app.db.another_connection()) as db:
+        said = log.last_of_person(db, app.scope.owner)
+        if said and question.endswith(said):  # messages that got a receipt alone stand before it
+            question = said
+        if statements.is_small_talk(question):
+            return "", []
         if capture.requests([Part(question, "typed")]) and not statements.asks(question):
             return _requested(db, app.scope.owner, question, limit)
         embedder = upkeep.prepare_search(app, db)

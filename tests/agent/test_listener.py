@@ -9,7 +9,7 @@ from agent_cli.agent.loop import Question
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.language.triples import Claim
-from agent_cli.messages import Part
+from agent_cli.messages import Part, Receipt
 from tests.conftest import HERE, NOON, memory_of
 
 KEYBOARD, SHELL = True, False
@@ -73,6 +73,7 @@ def test_a_reminder_is_set_at_once_by_who_types_it_and_elsewhere_left_to_the_mod
     ]
     dentist, flowers = lines(asked)
     assert dentist.startswith("kept t1 “call the dentist”, Saturday ")
+    assert isinstance(dentist, Receipt)
     assert flowers == "kept t2 “die Blumen zu gießen”, any time"
     assert db.rows("select text, origin, message_id from task") == [
         ("call the dentist", "typed", 3),

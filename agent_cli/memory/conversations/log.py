@@ -232,6 +232,10 @@ def said_by_person(db: Database, session: int) -> list[str]:
     return [words for (words,) in db.rows(query, (session,))]
 
 
+def last_of_person(db: Database, owner: str) -> str:
+    return db.value("select text from said where owner = ? and role = 'user' order by id desc limit 1", (owner,)) or ""
+
+
 def roles(db: Database, messages: Sequence[int]) -> dict[int, str]:
     return dict(db.rows("select id, role from said where id in (select value from json_each(?))", (messages,)))
 

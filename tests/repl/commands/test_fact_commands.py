@@ -3,6 +3,7 @@
 import pytest
 
 from agent_cli.errors import UsageError
+from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language.triples import Claim, Triple
@@ -44,6 +45,13 @@ def test_what_a_program_of_the_assistant_said_last_states_nothing_of_the_persons
     with pytest.raises(UsageError, match="nothing of your last message was typed here: /remember takes a statement"):
         run(conversation, "/remember")
     assert kept(conversation) == []
+
+
+def test_without_a_server_a_question_is_answered_with_what_was_told_just_before(conversation):
+    for words in ("Remember that my brother Max plays the trombone.", "What does my brother play?"):
+        list(conversation.turn([Part(words, "typed")])(Cancel(), lambda call: True))
+    answer = log.history(conversation.app.db, conversation.id)[-1].message.text
+    assert "(f1): “my brother Max plays the trombone”" in answer
 
 
 def test_what_it_replaces_is_said(conversation):
