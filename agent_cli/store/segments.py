@@ -46,6 +46,12 @@ class Segment:
         return False
 
 
+def following(found: Iterable[Segment], number: int) -> Segment | None:
+    """The one of these segments that comes after this number, a whole and the largest one where several do."""
+    after = [each for each in found if each.first <= number + 1 <= each.last]
+    return max(after, key=lambda each: (each.is_whole, each.last), default=None)
+
+
 @frozen
 class Folder:
     """The folder of a person's machines, as one of them sees it."""
@@ -69,24 +75,6 @@ class Folder:
                 if match := _NAME.fullmatch(path.name):
                     found.append(Segment(path, *map(int, match.groups())))
         return sorted(found, key=lambda each: (each.first, -each.last))
-
-    def next_after(self, machine: str, number: int) -> Segment | None:
-        """The segment with what a machine wrote next, the largest where several have it."""
-        found = [each for each in self.segments(machine) if each.first <= number + 1 <= each.last]
-        return max(found, key=lambda each: (each.is_whole, each.last), default=None)
-
-    def last(self, machine: str) -> int:
-        return max((each.last for each in self.segments(machine)), default=0)
-
-    def has_all(self, number: int) -> bool:
-        """Whether this machine's segments up to this number are there."""
-        at = 0
-        while at < number:
-            found = self.next_after(self.machine, at)
-            if found is None or not found.is_whole:
-                return False
-            at = found.last
-        return True
 
     def read(self, segment: Segment) -> Iterator[Entry]:
         """Raises StoreError when it cannot be read, or a newer program wrote it."""

@@ -17,7 +17,7 @@ from agent_cli.memory.sync.merge import Taken
 from agent_cli.store import changes, events, jobs, segments
 from agent_cli.store.changes import FORGOTTEN
 from agent_cli.store.db import Database
-from agent_cli.store.segments import Entry, Folder
+from agent_cli.store.segments import Entry, Folder, Segment
 
 JOB = "sync"
 _PAGE = 4000  # rows of a segment
@@ -47,8 +47,8 @@ def run(memory: MemoryContext, root: Path, progress: Progress = lambda what, don
                 merge.take_waiting(memory, done.taken)
         with db.write():
             merge.settle(memory, done.taken)
-        done.receipt = merge.erase(memory, done.taken)
-        if done.receipt:
+        if changes.count_waiting(db):
+            done.receipt = merge.erase(memory, done.taken)
             with db.write():
                 merge.take_waiting(memory, done.taken)  # what waited until something was erased
         _clean(db, folder)
@@ -63,7 +63,7 @@ def queue(db: Database, root: Path, now: datetime) -> None:
     """Queue an exchange where something waits to be read or written, and the folder is there."""
     with suppress(AgentError, OSError):
         folder = segments.open_folder(db, root)
-        unread = (folder.next_after(each, changes.position(db, each)) for each in folder.machines())
+        unread = (segments.following(folder.segments(each), changes.position(db, each)) for each in folder.machines())
         if changes.count_unsent(db) or any(each and each.is_whole for each in unread) or not changes.is_on(db):
             jobs.add(db, JOB, "all", now)
 
@@ -78,8 +78,8 @@ def leave(db: Database, root: Path) -> None:
 
 def _read(memory: MemoryContext, folder: Folder, machine: str, done: Exchange, progress: Progress) -> None:
     """Take what a machine has written since the last exchange: of this one, what another copy of the file wrote."""
-    db, count = memory.db, 0
-    while found := folder.next_after(machine, number := changes.position(db, machine)):
+    db, count, there = memory.db, 0, folder.segments(machine)
+    while found := segments.following(there, number := changes.position(db, machine)):
         if not found.is_whole:
             done.left.append(f"{found.path.name} of {machine} has not come whole yet: it is read the next time")
             return
@@ -95,7 +95,7 @@ def _read(memory: MemoryContext, folder: Folder, machine: str, done: Exchange, p
             changes.set_position(db, machine, found.last)
         count += len(entries)
         progress(f"read from {machine}", count, None)
-    if folder.last(machine) > number:
+    if any(each.last > number for each in there):
         done.left.append(f"a part of what {machine} wrote has not come yet: the rest is read the next time")
 
 
@@ -110,7 +110,7 @@ def _clean(db: Database, folder: Folder) -> None:
 def _write(db: Database, folder: Folder, done: Exchange, progress: Progress) -> None:
     """Write what has changed as segments of a page each; all anew where segments of this machine are missing."""
     number, first = changes.position(db, folder.machine), 0
-    if not folder.has_all(number):
+    if not _has_all(folder.segments(folder.machine), number):
         with db.write():
             changes.send_all(db)
         first = 1
@@ -127,6 +127,17 @@ def _write(db: Database, folder: Folder, done: Exchange, progress: Progress) -> 
             changes.set_position(db, folder.machine, number)
         first, done.sent = 0, done.sent + len(entries)
         progress("written", done.sent, total)
+
+
+def _has_all(found: list[Segment], number: int) -> bool:
+    """Whether these segments stand for all numbers up to this one."""
+    at = 0
+    while at < number:
+        each = segments.following(found, at)
+        if each is None or not each.is_whole:
+            return False
+        at = each.last
+    return True
 
 
 def _entries(db: Database, rows: list[tuple[str, str]]) -> Iterator[Entry]:

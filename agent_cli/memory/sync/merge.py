@@ -70,7 +70,7 @@ def take(memory: MemoryContext, entries: Sequence[Entry], taken: Taken) -> None:
         changes.pass_stamps(db, (stamp for _, _, data in entries if data for stamp in data.get("stamps", {}).values()))
         for kind, uid, data in entries:
             if not _take(memory, tables, kind, uid, data, taken):
-                changes.wait(db, kind, uid, data or {})
+                changes.wait(db, kind, changes.canonical(db, uid), data or {})
 
 
 def take_waiting(memory: MemoryContext, taken: Taken) -> None:
@@ -95,9 +95,9 @@ def _take(
     if kind not in tables:  # a newer program's
         return True
     known = changes.canonical(db, uid)
-    if data is None:
+    if not data:
         changes.mark_deleted(db, kind, known, send=known != uid)
-        return True
+        return changes.locate(db, kind, known) is None  # else it waits until it is erased
     if (everywhere := changes.deletion(db, uid)) is not None:
         if known != uid and changes.deletion_of(db, uid) is None:
             changes.mark_deleted(db, kind, uid, everywhere=everywhere, send=everywhere)
