@@ -53,6 +53,7 @@ from agent_cli.tools.tool import ToolContext
 
 _ESC_TIMEOUT = 0.05  # seconds after which an Esc in vi mode is complete: the rest of a key code follows at once
 _ESC_TIMEOUT_OF_EMACS = 0.5  # there it is half of a key
+_SECOND_ESC, _SECOND_ESC_OF_EMACS = 0.2, 1.0  # seconds within which it may come: in vi mode the first alone does much
 _INDENT = "  "  # of the lines of a message after its first
 _RECENT = 20  # messages among which the person's last one is searched
 _PLAIN = "bg:default fg:default"
@@ -171,6 +172,7 @@ class PromptInput:
         vi = self._app.config.editing_mode == "vi"
         self.application.editing_mode = EditingMode.VI if vi else EditingMode.EMACS
         self.application.ttimeoutlen = _ESC_TIMEOUT if vi else _ESC_TIMEOUT_OF_EMACS
+        self.application.timeoutlen = _SECOND_ESC if vi else _SECOND_ESC_OF_EMACS
         self._prompt.cursor = ModalCursorShapeConfig() if vi else None
 
     async def ask(self, default: str = "", above: str = "", below: str = "") -> str:

@@ -127,7 +127,7 @@ def test_vi_keys_are_a_setting_and_the_cursor_shows_the_mode(app):
     vi = open_app({"editing_mode": "vi", "db": app.db.path}, print, config_file=app.loaded.file, environ={})
     with create_pipe_input() as keyboard, create_app_session(input=keyboard, output=DummyOutput()):
         prompt = PromptInput(vi, lambda: None, print, Display()).application
-    assert (prompt.editing_mode, prompt.ttimeoutlen) == (EditingMode.VI, 0.05)
+    assert (prompt.editing_mode, prompt.ttimeoutlen, prompt.timeoutlen) == (EditingMode.VI, 0.05, 0.2)
     assert prompt.cursor.get_cursor_shape(prompt) == CursorShape.BEAM
     vi.db.close()
 
