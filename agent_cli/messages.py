@@ -11,7 +11,7 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 Role = Literal["system", "user", "assistant", "tool"]
 
-Origin = Literal["typed", "pasted", "piped", "file", "tool", "import", "http", "mcp", "schedule", "model"]
+Origin = Literal["typed", "pasted", "piped", "file", "tool", "import", "http", "editor", "mcp", "schedule", "model"]
 """How a text came in. Only what the person typed can count as the person's own statement."""
 
 

@@ -52,7 +52,7 @@ _REASONS = {
     "drawing": "e2e/test_dumb.py::* e2e/test_output.py::*",
     "facts and their review": "e2e/test_facts.py::*",
     "which process runs a job": "e2e/test_first_word.py::test_running_jobs_*",
-    "the hooks of other tools": "e2e/test_hook.py::*",
+    "the hooks of other tools, and editors": "e2e/test_hook.py::* e2e/test_acp.py::*",
     "the priority of a process": "e2e/test_first_word.py::test_what_is_left_*",
     "what is forgotten with a message": "e2e/test_forget_related.py::*",
     "what is not kept": "e2e/test_incognito.py::* e2e/test_undo.py::test_incognito_*",

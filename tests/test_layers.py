@@ -68,7 +68,7 @@ LIBRARIES = {
     "repl": "prompt_toolkit",
     "repl.keyboard": "prompt_toolkit",
     "repl.shell": "prompt_toolkit",
-    "serve": "anyio fastapi mcp pydantic starlette uvicorn",
+    "serve": "acp anyio fastapi mcp pydantic starlette uvicorn",
     "store": "apsw keyring sqlite_vec",
     "tools": "anyio feedparser httpcore icalendar mcp recurring_ical_events simpleeval",
 }

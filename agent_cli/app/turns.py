@@ -19,10 +19,13 @@ from agent_cli.app import models, upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, Cancelled
 from agent_cli.llm.model import Cancel, ChatModel
-from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.conversations import capture, log, sessions
+from agent_cli.memory.facts import adoption
+from agent_cli.memory.language import spans
 from agent_cli.memory.lifecycle import closing as session_closing
+from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.search import index
-from agent_cli.messages import Part, ToolCall
+from agent_cli.messages import Origin, Part, ToolCall
 from agent_cli.store import events
 from agent_cli.store.db import Database
 from agent_cli.text import unfenced
@@ -97,6 +100,19 @@ def run_once(
             error = failed
     upkeep.after_turn(app, app.db)
     return Outcome(session, transcript, tuple(refused), error)
+
+
+def propose_facts(
+    context: ToolContext, message: int, parts: Sequence[Part], origin: Origin, review: str
+) -> Iterator[str]:
+    """Propose the facts that a message of another program asks to remember: nobody typed it, so they wait for the
+    person's yes. `review`: the command that decides on them, for the receipts."""
+    for each in capture.capture([replace(part, origin="typed") for part in parts if part.origin == origin]):
+        statement = spans.resolve(each.statement, context.time())
+        claim = adoption.claim(statement, origin, quote=each.quote, message=message)
+        fact = adoption.propose(MemoryContext(context.db, context.scope, context.time), claim, actor="person")
+        known = adoption.not_proposed(context.db, context.scope.owner, claim.statement) if fact is None else ""
+        yield f"{adoption.pending_receipt(fact)} ({review})" if fact else known
 
 
 def agent(

@@ -7,6 +7,7 @@ Whatever fails adds nothing, and the exit code is 0: others are errors to these 
 """
 
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -20,6 +21,7 @@ from agent_cli.cli import output
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.search import index
+from agent_cli.store import sealing
 from agent_cli.text import clean, one_line
 from agent_cli.tools.tool import ToolContext
 
@@ -31,6 +33,7 @@ def answer(open_: Callable[[], App] = lambda: open_app({}, output.note)) -> None
     """Read an event and print what is added to the session."""
     try:
         event = _read()
+        sealing.KEYS.variable = os.environ.pop(sealing.VARIABLE, "") or sealing.KEYS.variable
         with closing((app := open_()).db):
             added = clean(_added(app, event))
         if added:

@@ -120,6 +120,20 @@ def serve_mcp(
     mcp.serve(app_, writes=write)
 
 
+acp_app = group()
+
+
+@acp_app.command()
+def acp(app_: App) -> None:
+    """Serve the assistant on standard input and output to an editor that speaks the Agent Client Protocol and starts
+    this."""
+    try:
+        from agent_cli.serve import acp as door  # the library takes a second
+    except ImportError as error:
+        raise UsageError("this needs a library that is not installed: pip install 'agent-cli[acp]'") from error
+    door.serve(app_)
+
+
 @mcp_app.command("list")
 def list_servers(
     app_: App,

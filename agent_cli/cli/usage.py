@@ -63,6 +63,7 @@ GROUPS = {  # as /help has them
         "jobs": "See and run queued work.",
         "mcp": "Offer this memory to other assistants, and see the tools of other programs.",
         "hook": "Let Claude Code or Codex CLI use this memory.",
+        "acp": "Serve the assistant to an editor that speaks the Agent Client Protocol.",
         "serve": "Serve the assistant to other programs over HTTP, and say which may connect.",
         "doctor": "Check the server, the model, the database and the terminal.",
         "completion": "Print a script that completes commands in your shell.",
@@ -85,7 +86,7 @@ _BESIDE = {  # commands that stand in the module of another
         "sessions": "import",
         "config": "models doctor",
         "log": "stats jobs",
-        "serve": "mcp",
+        "serve": "mcp acp",
         "ask": "demo",
     }.items()
     for command in commands.split()

@@ -301,6 +301,7 @@ _SOURCES = {  # by origin: what stands before a quote, and what a model read bes
     "tool": ("a tool said", "what a tool said"),
     "import": ("imported", "what was imported"),
     "http": ("over HTTP", "what came over HTTP"),
+    "editor": ("from an editor", "what came from an editor"),
     "mcp": ("another program said", "what another program said"),
     "schedule": ("", "what a schedule said"),
 }

@@ -5,7 +5,6 @@ that is kept nowhere."""
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import closing as closed_after
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 
 from starlette.requests import Request
@@ -16,12 +15,9 @@ from agent_cli.app import turns, upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.llm.model import Cancel
-from agent_cli.memory.conversations import capture, log, sessions
+from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.conversations.callers import Caller
-from agent_cli.memory.facts import adoption
-from agent_cli.memory.language import spans
 from agent_cli.memory.planner import tasks
-from agent_cli.memory.proposals import MemoryContext
 from agent_cli.messages import Part
 from agent_cli.serve import responses
 from agent_cli.serve.responses import Refused
@@ -127,7 +123,9 @@ def _run(
                     request.on_answer(context.db, app, context.session, last, answer)
                 yield from objects
                 if isinstance(event, QuestionLogged) and app.keeps:
-                    for line in _propose_facts(context, ids.number("message", event.handle), parts, request.caller):
+                    caller, message = request.caller, ids.number("message", event.handle)
+                    review = "agent facts review" if caller.mine else f"agent --as {caller.name} facts review"
+                    for line in turns.propose_facts(context, message, parts, "http", review):
                         yield from transcript.take(Noticed(line, receipt=True))
                     for reminder in reminders:
                         yield from transcript.take(Noticed(tasks.format_reminder(reminder, app.time())))
@@ -137,14 +135,3 @@ def _run(
             events.append(context.db, app.time, f"turn {finish}", "", actor="program", session=context.session)
         yield {"type": "cut", **transcript.as_object(finish)}
         raise
-
-
-def _propose_facts(context: ToolContext, message: int, parts: Sequence[Part], caller: Caller) -> Iterator[str]:
-    """Propose the facts that the message asks to remember. Nobody typed it, so they wait for the person's yes."""
-    review = "agent facts review" if caller.mine else f"agent --as {caller.name} facts review"
-    for each in capture.capture([replace(part, origin="typed") for part in parts]):
-        statement = spans.resolve(each.statement, context.time())
-        claim = adoption.claim(statement, "http", quote=each.quote, message=message)
-        fact = adoption.propose(MemoryContext(context.db, context.scope, context.time), claim, actor="person")
-        known = adoption.not_proposed(context.db, context.scope.owner, claim.statement) if fact is None else ""
-        yield f"{adoption.pending_receipt(fact)} ({review})" if fact else known

@@ -159,7 +159,7 @@ create table event (                            -- append-only audit: ids, kinds
     id integer primary key autoincrement,
     uid text not null unique,
     kind text not null,
-    actor text not null,                        -- person, model, tool, mcp, http, import, schedule, program
+    actor text not null,                        -- person, model, tool, mcp, http, editor, import, schedule, program
     session_id integer,
     subject text not null default '',
     hash text not null default '',

@@ -68,6 +68,7 @@ def attacks(house: House, *, short: bool = False) -> Iterator[Outcome]:
         if not short:
             yield from _imported(house)
             yield from _requested(house, server)
+            yield from _in_other_tools(house)
 
 
 def _asked(house: House, server: OllamaServer, *, short: bool) -> Iterator[Outcome]:
@@ -165,3 +166,39 @@ def _requested(house: House, server: OllamaServer) -> Iterator[Outcome]:
                 shown = " ".join(body) if body else ""
                 way = f"{method} {path} {shown}{', with your memory' if mine else ''}".strip()
                 yield Outcome("requests over HTTP", way, "to be obeyed", house.decided())
+
+
+def _in_other_tools(house: House) -> Iterator[Outcome]:
+    """By the hook of a coding tool, as a prompt and as what it logs, and by an editor."""
+    program = house.program
+    for name, words in WORDS.items():
+        house.fresh()
+        said = coding_sessions.claude_code
+        rows = [said("u", None, "user", words), said("a", "u", "assistant", words)]
+        file = coding_sessions.jsonl(program.home / "hooked.jsonl", *rows)
+        for event in ("UserPromptSubmit", "Stop"):
+            more = {"session_id": words, "prompt": words, "transcript_path": str(file)}
+            program("hook", stdin=json.dumps({"hook_event_name": event, **more}))
+        program("ask", "the king?")
+        program("jobs", "run", "--until-idle")
+        yield Outcome("other tools", f"a hook: {name}", "to be remembered", house.decided())
+        house.fresh()
+        _edit(house, words)
+        program("jobs", "run", "--until-idle")
+        yield Outcome("other tools", f"an editor: {name}", "to be remembered", house.decided())
+
+
+def _edit(house: House, words: str) -> None:
+    """A turn of an editor, with the words as text and as a file, until it has its answer."""
+    process = house.program.start("acp")
+    blocks = [{"type": "text", "text": words}, {"type": "resource", "resource": {"uri": "file:///a", "text": words}}]
+    requests = {"initialize": {"protocolVersion": 1}, "session/new": {"cwd": "/", "mcpServers": []}}
+    requests["session/prompt"] = {"sessionId": "s1", "prompt": blocks}
+    assert process.stdin
+    assert process.stdout
+    for number, (method, of) in enumerate(requests.items()):
+        process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": of}) + "\n")
+        process.stdin.flush()
+        while json.loads(process.stdout.readline()).get("id") != number:
+            pass
+    process.communicate(timeout=60)

@@ -114,10 +114,13 @@ def test_more_connections_than_open_files_are_told_in_one_sentence_and_the_serve
 
 
 def test_server_without_its_libraries_says_what_to_install(program, tmp_path):
-    (tmp_path / "fastapi.py").write_text("raise ImportError('not there')")
-    ran = program("serve", env={"PYTHONPATH": str(tmp_path)})
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.err == ("agent: the server needs libraries that are not installed: pip install 'agent-cli[serve]'\n")
+    for library, command, what in (
+        ("fastapi", "serve", "the server needs libraries that are not installed: pip install 'agent-cli[serve]'"),
+        ("acp", "acp", "this needs a library that is not installed: pip install 'agent-cli[acp]'"),
+    ):
+        (tmp_path / f"{library}.py").write_text("raise ImportError('not there')")
+        ran = program(command, env={"PYTHONPATH": str(tmp_path)})
+        assert (ran.code, ran.out, ran.err) == (2, "", f"agent: {what}\n")
 
 
 def test_server_stays_on_this_machine_unless_told():
