@@ -70,29 +70,25 @@ class Features:
 _ALL = Features(links=True, marks=True, title=True, at_once=True, focus=True, notify="9", keys=KITTY_KEYS)
 _XTERM = Features(title=True, focus=True, notify="bell", keys=OTHER_KEYS)
 _NEW_TMUX = Features(links=True, marks=True, title=True, focus=True, notify="bell", keys=OTHER_KEYS)
+_CODE = Features(links=True, marks=True, title=True, focus=True, notify="bell")
 _BY_PROGRAM = {  # TERM_PROGRAM
-    "ghostty": _ALL,
-    "wezterm": _ALL,
-    "iterm.app": _ALL,
-    "kitty": _ALL,
-    "vscode": Features(links=True, marks=True, title=True, focus=True, notify="bell"),
+    **dict.fromkeys(("ghostty", "wezterm", "iterm.app", "kitty"), _ALL),
+    "vscode": _CODE,
     "mintty": Features(links=True, title=True, focus=True, notify="bell", keys=OTHER_KEYS),
     "apple_terminal": Features(title=True, focus=True, notify="bell"),
     "warpterminal": Features(links=True, title=True),
 }
 _BY_TERM = {  # what TERM begins with
-    "xterm-kitty": _ALL,
-    "xterm-ghostty": _ALL,
-    "wezterm": _ALL,
+    **dict.fromkeys(("xterm-kitty", "xterm-ghostty", "wezterm"), _ALL),
     "foot": Features(links=True, marks=True, title=True, at_once=True, focus=True, notify="777", keys=KITTY_KEYS),
-    "alacritty": Features(links=True, title=True, at_once=True, focus=True, notify="bell", keys=KITTY_KEYS),
-    "rio": Features(links=True, title=True, at_once=True, focus=True, notify="bell", keys=KITTY_KEYS),
+    **dict.fromkeys(
+        ("alacritty", "rio"), Features(links=True, title=True, at_once=True, focus=True, notify="bell", keys=KITTY_KEYS)
+    ),
 }
 _BY_VARIABLE = {  # set by the terminal, to the programs in it
     "KITTY_WINDOW_ID": _ALL,
-    "WT_SESSION": Features(links=True, marks=True, title=True, focus=True, notify="bell"),
-    "KONSOLE_VERSION": Features(links=True, title=True, focus=True, notify="bell"),
-    "VTE_VERSION": Features(links=True, title=True, focus=True, notify="bell"),
+    "WT_SESSION": _CODE,
+    **dict.fromkeys(("KONSOLE_VERSION", "VTE_VERSION"), Features(links=True, title=True, focus=True, notify="bell")),
     "XTERM_VERSION": _XTERM,
 }
 
