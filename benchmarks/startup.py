@@ -53,8 +53,10 @@ TARGETS = (
     Target("agent --help", 60, above_bare=True),
     Target("agent ask, model named, until the request arrives", 150),
     Target("agent ask, model auto, until the request arrives", 150),
+    Target("agent hook, at a prompt of another tool", 150),
     Target("agent, until the prompt stands", 250),
 )
+PROMPT = json.dumps({"hook_event_name": "UserPromptSubmit", "prompt": "where is the address of the printer?"})
 BARE = "python -c pass"
 
 
@@ -100,6 +102,7 @@ def _runs(program: Program, server: OllamaServer) -> Mapping[str, Callable[[], f
         "agent --help": lambda: ended([*program.command, "--help"]),
         "agent ask, model named, until the request arrives": lambda: wired(program, server, CHAT.name),
         "agent ask, model auto, until the request arrives": lambda: wired(program, server, "auto"),
+        "agent hook, at a prompt of another tool": lambda: hooked(program),
         "agent, until the prompt stands": lambda: prompted(program),
     }
 
@@ -139,6 +142,13 @@ def wired(program: Program, server: OllamaServer, model: str) -> float:
     out, err = asking.communicate(timeout=30)
     assert (asking.returncode, out) == (0, "hello\n"), err
     return next(each.received_at for each in server.requests[before:] if each.path == "/api/chat") - began
+
+
+def hooked(program: Program) -> float:
+    began = time.perf_counter()
+    ran = program("hook", stdin=PROMPT)
+    assert (ran.code, ran.err) == (0, ""), ran.err
+    return time.perf_counter() - began
 
 
 def prompted(program: Program) -> float:

@@ -17,6 +17,7 @@ from agent_cli import atomic_file, limits
 from agent_cli.cli import consent, hook_event, output
 from agent_cli.cli.options import Yes, group
 from agent_cli.errors import AgentError, UsageError
+from agent_cli.memory.transfers import coding_tools
 from agent_cli.text import one_line
 
 app = group("Let Claude Code or Codex CLI use this memory: the command that they run at each event of a session.")
@@ -118,9 +119,10 @@ def _change(tool: Tool, change: Callable[[Any], None], *, yes: bool) -> bool:
 
 def _settings(tool: Tool) -> Path:
     """The file of the tool's own hooks; of Codex that in which there are some, since it advises against two."""
+    claude_code, codex, _ = coding_tools.TOOLS
     if tool == "claude":
-        return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude", "settings.json")
-    folder = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
+        return claude_code.home(os.environ) / "settings.json"
+    folder = codex.home(os.environ)
     with suppress(OSError, ValueError, AttributeError):
         inline = limits.load_toml((folder / "config.toml").read_text(encoding="utf-8")).get("hooks", {})
         if any(event in inline for event in _EVENTS[tool]):
@@ -136,11 +138,11 @@ def _changed(before: str, change: Callable[[Any], None], *, toml: bool) -> str:
         document: Any = tomlkit.parse(before)
     else:
         document = json.loads(before) if before.strip() else {}
-    unchanged = json.dumps(document)
+    unchanged = json.dumps(document, default=str)
     change(document.setdefault("hooks", {}))
     if not document["hooks"]:
         del document["hooks"]
-    if json.dumps(document) == unchanged:
+    if json.dumps(document, default=str) == unchanged:
         return before
     if toml:
         return tomlkit.dumps(document)

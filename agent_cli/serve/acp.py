@@ -41,11 +41,7 @@ _OPTIONS = [
     schema.PermissionOption(option_id="always", name="Allow until this program ends", kind="allow_always"),
     schema.PermissionOption(option_id="no", name="Do not allow", kind="reject_once"),
 ]
-_STOPS: dict[str, schema.StopReason] = {  # by the finish of a turn
-    "length": "max_tokens",
-    "refused": "max_turn_requests",
-    "stopped": "max_turn_requests",
-}
+_STOPS: dict[str, schema.StopReason] = {"length": "max_tokens", "stopped": "max_turn_requests"}  # by the finish
 _WAS_THINKING = "\n\n(What stands above was the model's thinking, not its answer.)\n\n"
 
 
@@ -93,10 +89,8 @@ class Door:
             prompt_capabilities=schema.PromptCapabilities(embedded_context=True),
             session_capabilities=schema.SessionCapabilities(list=schema.SessionListCapabilities()),
         )
-        program = schema.Implementation(name="agent", title="agent", version=__version__)
-        return schema.InitializeResponse(
-            protocol_version=acp.PROTOCOL_VERSION, agent_capabilities=able, agent_info=program
-        )
+        about: dict[str, Any] = {"agent_info": schema.Implementation(name="agent", version=__version__)}
+        return schema.InitializeResponse(protocol_version=acp.PROTOCOL_VERSION, agent_capabilities=able, **about)
 
     async def new_session(self, cwd: str, **_: Any) -> Any:
         app = self._app_in(cwd)
@@ -110,22 +104,19 @@ class Door:
         app = self._app_in(cwd)
         session = _found(app, session_id)
         self._apps[session] = app
+        show = {"user": acp.update_user_message_text, "assistant": acp.update_agent_message_text}
         for entry in log.history(app.db, session):
-            show = {"user": acp.update_user_message_text, "assistant": acp.update_agent_message_text}
-            if (made := show.get(entry.message.role)) and entry.message.text:
-                await self.client.session_update(session_id, made(clean(entry.message.text)))
+            if entry.message.text and entry.message.role in show:
+                await self.client.session_update(session_id, show[entry.message.role](clean(entry.message.text)))
         return schema.LoadSessionResponse()
 
     async def list_sessions(self, cwd: str | None = None, **_: Any) -> Any:
-        rows = sessions.listing(self._app.db, self._app.scope.owner, _LISTED)
-        place = self._app_in(cwd).scope.place if cwd else None
-        found = [
-            schema.SessionInfo(
-                session_id=row["id"], cwd=cwd or row["place"], title=row["title"], updated_at=row["last_at"]
-            )
-            for row in rows
-            if row["place"] == place or (place is None and Path(row["place"]).is_absolute())
-        ]
+        """The latest sessions: of a folder, else of all that have one."""
+        found = []
+        for row in sessions.listing(self._app.db, self._app.scope.owner, _LISTED):
+            if row["place"] == self._app_in(cwd).scope.place if cwd else Path(row["place"]).is_absolute():
+                about = {"title": row["title"], "updated_at": row["last_at"]}
+                found.append(schema.SessionInfo(session_id=row["id"], cwd=cwd or row["place"], **about))
         return schema.ListSessionsResponse(sessions=found)
 
     async def cancel(self, session_id: str, **_: Any) -> None:

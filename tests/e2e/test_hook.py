@@ -161,6 +161,7 @@ def test_hooks_in_the_toml_of_codex_stay_there_with_its_comments(program):
     file.parent.mkdir()
     text = """# mine
 model = "x" # the best
+since = 2026-01-02
 
 [[hooks.Stop]]
 [[hooks.Stop.hooks]]
