@@ -122,6 +122,18 @@ class App:
             return None
         return file.open_read_only(self.path)
 
+    def reopen(self, wait: Callable[[], object]) -> None:
+        """Close the sealed file, forget its key, and open the file with a key that is looked for anew: a passphrase is
+        asked for, with any other key after `wait`. Raises StoreError."""
+        folder, asks = self.db.key_folder, sealing.kind_of((self.db.key or b"")[-16:]) == "passphrase"
+        self.db.close()
+        self.db = file.open_in_memory(self.time())  # in its place, for what is still to be closed
+        sealing.KEYS.found.clear()
+        if not asks:
+            wait()
+        self.db = file.open_file(self.path, self.time(), self.notice, key_folder=folder)
+        self.db.person = "tool" if self.child else "person"
+
     def override(self, origin: str, **values: Any) -> None:
         """Work with other settings from now on. The caller holds the lock."""
         origins = {**self.loaded.origins, **dict.fromkeys(values, origin)}

@@ -19,7 +19,7 @@ from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Receipt
 from agent_cli.store import backup as backups
 from agent_cli.store import file as files
-from agent_cli.store import file_check, sealing
+from agent_cli.store import file_check, keyed_hash, sealing
 from agent_cli.store.db import Database, key_of
 from agent_cli.text import format_size
 
@@ -231,20 +231,22 @@ def _typed_passphrase() -> str:
 
 def _reseal(place: Path, key: bytes | None) -> None:
     """Give the database and all its copies this key, or none, and say what is left. Raises StoreError."""
-    done, left = list[str](), list[str]()
+    done, left = list[Path](), list[str]()
     if not place.is_file():
         raise UsageError(f"there is no database {place} yet; `agent` makes it")
-    done += [str(place)] if backups.reseal(place, key) else []
-    with closing(Database(place, read_only=True)) as db:
-        copies = backups.known_copies(db)
-    for copy in copies:
-        if not Path(copy).is_file():
-            output.note(f"{copy} is not there now; if you have it elsewhere, it is as it was")
-            continue
-        try:
-            done += [copy] if backups.reseal(Path(copy), key) else []
-        except StoreError as error:
-            left.append(str(error))
+    keys = settings_file.key_folder()
+    done += [place] if backups.reseal(place, key, keys) else []
+    with closing(Database(place, key_folder=keys)) as db:
+        for copy in map(Path, backups.known_copies(db)):
+            if not copy.is_file():
+                output.note(f"{copy} is not there now; if you have it elsewhere, it is as it was")
+                continue
+            try:
+                done += [copy] if backups.reseal(copy, key, keys) else []
+            except StoreError as error:
+                left.append(str(error))
+        for file in () if left else keyed_hash.settle(db):
+            file.unlink(missing_ok=True)
     what = "sealed" if key else "no longer sealed"
     output.lines(f"{what}: {each}" for each in done)
     if not (done or left):

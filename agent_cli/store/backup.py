@@ -21,7 +21,7 @@ import apsw
 
 from agent_cli import atomic_file, kinds, text
 from agent_cli.errors import StoreBusy, StoreError, UsageError
-from agent_cli.store import events, file, file_check, holder, meta, schema, sealing
+from agent_cli.store import events, file, file_check, holder, keyed_hash, meta, schema, sealing
 from agent_cli.store.db import APPLICATION_ID, Database, Row, key_of
 from agent_cli.values import frozen
 
@@ -230,7 +230,7 @@ def restore(current: Path, path: Path, now: datetime, notice: Callable[[str], No
     return RestoreResult(former, rows, bool(erased - erased_before), sealed)
 
 
-def reseal(path: Path, key: bytes | None) -> bool:
+def reseal(path: Path, key: bytes | None, key_folder: Path) -> bool:
     """Give a file another key, or none: it is replaced by a whole copy in one step. False where it has that key
     already. Raises StoreError; the file is then as it was, also while another process has it open."""
     if sealing.head_of(path) == (key[-16:] if key else None):
@@ -249,7 +249,9 @@ def reseal(path: Path, key: bytes | None) -> bool:
         _lock(db)
         db.execute("commit")
         db.copy_to(part, key)
-        with closing(Database(part, key=key)) as copy:
+        with closing(Database(part, key=key, key_folder=key_folder)) as copy:
+            if "meta" in file_check.tables(copy):
+                keyed_hash.settle(copy)
             if _damage(copy) or counts(copy) != counts(db):
                 raise StoreError(
                     f"{part}: the copy differs from the file; `agent db check` says whether that is damaged"

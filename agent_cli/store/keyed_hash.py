@@ -2,7 +2,8 @@
 
 The key lies apart from the file and its backups, in the person's state folder; the database names it by a hash. Where
 it is missing, because the file was moved to another machine, a new one is made, and what was erased before is no longer
-recognised in an import. A database without such a folder, or whose folder cannot be written, holds its key itself.
+recognised in an import. A database without such a folder, or whose folder cannot be written, holds its key itself; so
+does one that is sealed, for with the key one can read what the machines exchange.
 
 The machines of one person that exchange what is remembered share the key, so that hashes mean the same on each.
 """
@@ -20,6 +21,7 @@ from agent_cli.store.db import Database
 
 _KEY = "hash key"
 _NAME = "hash key name"
+_SEALED = "hash key of "  # before the name of a key that a sealed database holds
 _FORMER = "hash keys before"  # their names, where the key of another machine took their place
 _LENGTH = 32  # bytes
 
@@ -67,10 +69,10 @@ def adopt(db: Database, key: bytes) -> None:
     former = secret(db)
     if former == key:
         return
-    folder, names = db.key_folder, json.loads(meta.get(db, _FORMER) or "[]")
-    if folder is None or not all(_saved(folder / f"{name_of(each)}.key", each) for each in (key, former)):
-        raise StoreError(f"the key cannot be kept in {folder}: check the permissions of that folder")
+    names = json.loads(meta.get(db, _FORMER) or "[]")
     with db.write():
+        if not all(_saved(db, each) for each in (key, former)):
+            raise StoreError(f"the key cannot be kept in {db.key_folder}: check the permissions of that folder")
         meta.put(db, _FORMER, json.dumps([*names, name_of(former)]))
         meta.put(db, _NAME, name_of(key))
         meta.drop(db, _KEY)
@@ -104,7 +106,7 @@ def key_file(db: Database) -> Path | None:
 
 def renew_missing(db: Database) -> bool:
     """Make a new key, if the one that the database names is not on this machine; whether it was missing."""
-    if meta.get(db, _NAME) is None or meta.get(db, _KEY) is not None or key_file(db):
+    if meta.get(db, _NAME) is None or meta.get(db, _KEY) is not None or _read(db):
         return False
     with db.write():
         meta.drop(db, _NAME)
@@ -122,6 +124,8 @@ def _read(db: Database) -> bytes | None:
 
 def _content(db: Database, name: str) -> bytes | None:
     """The key with this name; None where it is missing."""
+    if name and (sealed := meta.get(db, _SEALED + name)):
+        return bytes.fromhex(sealed)
     try:
         content = (db.key_folder / f"{name}.key").read_bytes() if db.key_folder and name else b""
     except OSError:  # unreadable is as good as missing
@@ -133,17 +137,34 @@ def _write(db: Database) -> bytes:
     """Keep the key of the database itself, or a new one, in the folder, or else in the database."""
     former = meta.get(db, _KEY)
     secret = bytes.fromhex(former) if former else os.urandom(_LENGTH)
-    name = name_of(secret)
-    if db.key_folder and _saved(db.key_folder / f"{name}.key", secret):
-        meta.put(db, _NAME, name)
+    if _saved(db, secret):
+        meta.put(db, _NAME, name_of(secret))
         meta.drop(db, _KEY)
     elif former is None:
         meta.put(db, _KEY, secret.hex())
     return secret
 
 
-def _saved(path: Path, secret: bytes) -> bool:
-    """Whether the key is in the file, durably: the database refers to it from now on."""
+def settle(db: Database) -> list[Path]:
+    """Bring the keys where they belong after the database was sealed or unsealed; returns the files that then have them
+    as well, for nothing."""
+    names = {meta.get(db, _NAME) or "", *json.loads(meta.get(db, _FORMER) or "[]")}
+    found = {name: key for name in names if (key := _content(db, name))}
+    for name, key in found.items():
+        if _saved(db, key) and not db.key:
+            meta.drop(db, _SEALED + name)
+    return [db.key_folder / f"{name}.key" for name in found] if db.key and db.key_folder else []
+
+
+def _saved(db: Database, secret: bytes) -> bool:
+    """Whether the key is in the folder, durably, or in a sealed database: from now on it is known by its name."""
+    name = name_of(secret)
+    if db.key:
+        meta.put(db, _SEALED + name, secret.hex())
+        return True
+    if db.key_folder is None:
+        return False
+    path = db.key_folder / f"{name}.key"
     try:
         atomic_file.make_folder(path.parent)
         if not path.exists():

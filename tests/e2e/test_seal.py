@@ -229,3 +229,42 @@ def test_what_is_queued_is_run_by_a_process_that_is_given_the_key(home):
         assert time.monotonic() < until
         time.sleep(0.2)
     assert told(home) == set()
+
+
+def test_a_session_that_is_locked_shows_nothing_until_the_passphrase_is_given_and_goes_on(home, terminal):
+    sealed_with(home, "passphrase")
+    del home.env[sealing.VARIABLE]
+    screen = terminal()
+    screen.wait("passphrase of").type(PASSPHRASE + ENTER)
+    screen.wait_prompt().enter("what about the Glottertal")
+    screen.wait_prompt().enter("/lock")
+
+    def is_locked():
+        return "Glottertal" not in screen.text and "passphrase of" in screen.text
+
+    screen.until(is_locked, "the lock")
+    assert told(home) == set()
+    screen.type("wrong" + ENTER).wait("passphrase of", 2).type(PASSPHRASE + ENTER)
+    screen.wait("what about the Glottertal").wait_prompt().enter("/lock")
+    screen.until(is_locked, "the lock")
+    for times in (1, 2, 3):
+        screen.wait("passphrase of", times).type("wrong" + ENTER)
+    assert screen.ended() == 6
+
+
+def test_a_session_locks_itself_when_nobody_types_and_asks_the_keyring_again(home, terminal):
+    sealed_with(home, "keyring")
+    home.env["AGENT_SEAL"] = "{lock_after = 0.01}"
+    screen = terminal()
+    screen.until(lambda: screen.text == "locked; Enter opens the file again", "the lock").type(ENTER)
+    screen.until(lambda: screen.text.count("\n") > 1, "what stands above the prompt")
+    screen.until(lambda: screen.text == "locked; Enter opens the file again", "the lock")
+    Path(home.env["TEST_KEYRING"]).unlink()
+    screen.type(ENTER).wait("its key is not in the keyring")
+    assert screen.ended() == 6
+
+
+def test_a_file_that_is_not_sealed_has_nothing_to_lock(home, terminal):
+    screen = terminal().wait_prompt()
+    screen.enter("/lock")
+    screen.wait("the file is not sealed, so there is no key to ask for")

@@ -1,11 +1,14 @@
 import os
+from contextlib import closing
 
 import pytest
 
 from agent_cli.errors import StoreError
+from agent_cli.store import backup, keyed_hash, sealing
 from agent_cli.store.db import Database
+from tests.conftest import empty
 
-KEY = os.urandom(48)
+KEY = os.urandom(32) + sealing.new_head("key file")
 WORD = "Schwarzwaldklinik"
 
 
@@ -48,7 +51,32 @@ def test_a_sealed_file_is_searched_copied_compacted_and_read_by_others_and_none_
 
 def test_a_sealed_file_opens_with_its_key_alone(sealed, path):
     wrong = "memory.db: the database is sealed, and this key does not open it"
-    for key, sentence in ((os.urandom(32), wrong), (None, "this is not an SQLite database")):
+    missing = "memory.db: the database is sealed, and it is not known where its key is: put it into AGENT_KEY"
+    for key, sentence in ((os.urandom(32), wrong), (None, missing)):
         with pytest.raises(StoreError, match=sentence):
             Database(path, key=key).rows("select * from sqlite_schema")
     assert found(sealed)
+
+
+def test_sealing_takes_the_keys_of_hashes_into_the_file_and_unsealing_puts_them_back(path, tmp_path):
+    folder = tmp_path / "keys"
+    empty(path).close()
+
+    def digest():
+        with closing(Database(path, key_folder=folder)) as db:
+            files = keyed_hash.settle(db)
+            return keyed_hash.digest(db, "swordfish"), keyed_hash.all_digests(db, ["swordfish"]), files
+
+    with closing(Database(path, key_folder=folder)) as db:
+        keyed_hash.secret(db)
+        keyed_hash.adopt(db, os.urandom(32))
+    *before, _ = digest()
+    sealing.KEYS.found[KEY[32:]] = KEY
+    assert backup.reseal(path, KEY, folder)
+    *sealed, needless = digest()
+    for file in needless:
+        file.unlink()
+    assert (sealed, list(folder.iterdir()), digest()) == (before, [], (*before, needless))
+    assert backup.reseal(path, None, folder)
+    assert (digest(), len(list(folder.iterdir()))) == ((*before, []), 2)
+    assert not backup.reseal(path, None, folder)

@@ -68,10 +68,11 @@ Result = Work | Resumed | Screen | Page | Asking | PromptDraft | str | None
 
 
 class Leave(Exception):
-    """The person leaves the conversation; `to` is the app to go on with, in a conversation of its own."""
+    """The person leaves the conversation; `to` is the app to go on with, in a conversation of its own. `locks`: with
+    the same conversation, once the file has been opened again."""
 
-    def __init__(self, to: App | None = None):
-        self.to = to
+    def __init__(self, to: App | None = None, *, locks: bool = False):
+        self.to, self.locks = to, locks
 
 
 def unexpected(name: str, argument: str) -> UsageError:
@@ -128,7 +129,7 @@ GROUPS = (  # what commands are for; one that is not named is of the last
         "facts forget note notes profile remember review search show skills update why",
     ),
     ("Plans and files", "tasks, reminders and documents", "remind tasks docs"),
-    ("Sessions", "begin, end and go on", "new close sessions resume rename export incognito exit summary"),
+    ("Sessions", "begin, end and go on", "new close sessions resume rename export incognito lock exit summary"),
     ("Model", "who answers, and what it sees", "model tools context"),
     ("Program", "settings, checks and records", ""),
 )

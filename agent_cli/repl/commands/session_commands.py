@@ -150,6 +150,19 @@ def exit(conversation: Conversation, argument: str) -> Result:
     raise Leave
 
 
+@command("/lock", on_file=True, examples=("/lock",))
+def lock(conversation: Conversation, argument: str) -> Result:
+    """Clear the screen, forget the key of the sealed file, and go on once it is given again.
+
+    lock_after in [seal] of the settings does it after so many minutes without a key.
+    """
+    if argument:
+        raise commands.unexpected("/lock", argument)
+    if not conversation.app.db.key:
+        return "the file is not sealed, so there is no key to ask for: `agent db seal` seals it"
+    raise Leave(conversation.app, locks=True)
+
+
 @command("/summary [PERIOD]", completes=("period",), on_file=True, examples=("/summary week", "/summary 2026-11"))
 def summary(conversation: Conversation, argument: str) -> Work:
     """Show the summary of today, or of a week or month; what is missing is made now.

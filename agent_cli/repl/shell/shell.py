@@ -63,10 +63,19 @@ def run(app: App, session: Session | None, first: Sequence[Part] = (), display: 
     keys.spare_loaded()
     code = asyncio.run(shell.run(first))
     while shell.next_app:
-        shell = Shell(shell.next_app, None, shell.display)
+        if shell.locks:
+            _lock(shell.next_app)
+        shell = Shell(shell.next_app, shell.left if shell.locks else None, shell.display)
         code = asyncio.run(shell.run())
     if code:
         sys.exit(code)
+
+
+def _lock(app: App) -> None:
+    """Keep the screen empty until the sealed file is opened again. Raises StoreError where its key does not come."""
+    if not is_dumb_terminal():
+        _print("\x1b[H\x1b[2J\x1b[3J")  # with what has scrolled away
+    app.reopen(lambda: terminal.secret("locked; Enter opens the file again "))
 
 
 class Shell:
@@ -86,10 +95,14 @@ class Shell:
         )
         self._prompt.buffer.on_text_changed += lambda _: self._jobs.touch()
         self._prompt.buffer.on_text_changed += lambda _: self._warmer.typed()
+        self._prompt.buffer.on_text_changed += lambda _: self._note_active()
         self._notices = greeting.Notices(app)
         self._reminders = Reminders(app)
         self._ended_by = 0
         self.next_app: App | None = None  # with which the person goes on in a new shell
+        self.left: Session | None = None  # what was left
+        self.locks = False  # whether that waits until the sealed file is opened again
+        self._active = time.monotonic()  # when a key was typed last, or an answer was there
         self._stored = False  # whether the current line is on disk
         self._offered = ""  # a pasted command, which a second Enter runs; its words still count as pasted
         self._status_line = ""  # what the command for the line below told last
@@ -118,9 +131,10 @@ class Shell:
                 self._jobs.touch()
                 _print(self.display.terminal.mark("C"))
                 line = await self._run_line(line)
+                self._note_active()
                 _print(self.display.terminal.mark("D"))
         except commands.Leave as left:
-            self.next_app = left.to
+            self.next_app, self.locks = left.to, left.locks
         except EOFError:
             pass
         except asyncio.CancelledError:
@@ -311,8 +325,18 @@ class Shell:
             self._prompt.drop_forgotten()
             if not self._app.keeps or not self._prompt.application.is_running:  # a review or a question is on screen
                 continue
+            if self._is_to_lock():
+                self._prompt.application.exit(exception=commands.Leave(self._app, locks=True))
+                return
             with suppress(StoreError):  # the next command reports what is wrong with the file
                 self._say(*self._notices.news(), *self._reminders.due_lines())
+
+    def _note_active(self) -> None:
+        self._active = time.monotonic()
+
+    def _is_to_lock(self) -> bool:
+        minutes = self._app.config.seal.get("lock_after", 0)
+        return bool(minutes and self._app.db.key and time.monotonic() - self._active > 60 * minutes)
 
     async def _work(self, work: Work) -> None:
         """Draw the events of the work until it ends; Ctrl-C and Esc stop it."""
@@ -408,7 +432,8 @@ class Shell:
             finish_erasure(self._app, self._app.db)
         if not self._app.keeps:
             self._say("nothing of this conversation is kept")
-        if session:
+        self.left = session
+        if session and not self.locks:
             self._say(f"resume: agent -r {session.handle}")
         background.start(self._app)  # also when /close has ended the session before
 
