@@ -17,7 +17,6 @@ from agent_cli.config.values import Config
 from agent_cli.errors import AgentError, FileRefused, StoreBusy
 from agent_cli.llm import ollama
 from agent_cli.llm.engine import Engine, Tag, find, refuse_cloud, same_model
-from agent_cli.llm.ollama import SUGGESTED
 from agent_cli.memory.review import review
 from agent_cli.memory.search import index, vectors, word_tables
 from agent_cli.messages import Failure, Receipt
@@ -104,7 +103,7 @@ def _server(settings: Config) -> Iterator[Finding]:
         yield from _model(settings, tags, engine)
     except AgentError as error:
         needs_pull = engine.name == "ollama" and not any(map(models.chats, tags))
-        yield Finding("model", False, str(error), f"agent models pull {SUGGESTED}" if needs_pull else "")
+        yield Finding("model", False, str(error), f"agent models pull {ollama.SUGGESTED}" if needs_pull else "")
 
 
 def _described(tag: Tag) -> str:

@@ -14,9 +14,7 @@ from itertools import accumulate
 
 from agent_cli import clock, text
 from agent_cli.memory.conversations import log, sessions
-from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.dates import periods
-from agent_cli.memory.dates.periods import Period
 from agent_cli.memory.language import keywords, statements
 from agent_cli.memory.scope import Scope, carried_place
 from agent_cli.memory.summaries import summaries
@@ -63,7 +61,7 @@ class Opening:
 
 def compose(
     db: Database, scope: Scope, now: datetime, current_session: int | None = None, *, everywhere: bool = False
-) -> tuple[Opening, Session | None]:
+) -> tuple[Opening, sessions.Session | None]:
     """The whole opening for a session, and the previous session, if any: the latest of substance, else the latest."""
     places = dict.fromkeys((scope.place, carried_place(scope, everywhere=everywhere)))
     summary_lines = earlier_times(db, scope, now, current_session, everywhere=everywhere)
@@ -148,8 +146,8 @@ def earlier_times(
 
 
 def _latest_period(
-    db: Database, owner: str, place: str | None, present: Period, besides: Sequence[int]
-) -> Period | None:
+    db: Database, owner: str, place: str | None, present: periods.Period, besides: Sequence[int]
+) -> periods.Period | None:
     """The latest period, this week or before the present one, with a conversation that is not carried over itself."""
     end = present.end if present.unit == "week" else present.first
     for summarised in (False, True):
@@ -160,7 +158,7 @@ def _latest_period(
     return None
 
 
-def _tell(db: Database, owner: str, place: str | None, period: Period, besides: Sequence[int]) -> Iterator[str]:
+def _tell(db: Database, owner: str, place: str | None, period: periods.Period, besides: Sequence[int]) -> Iterator[str]:
     """A period in as few lines as may be, the most recent first."""
     last = sessions.last_day_before(db, owner, place, period.end, besides, summarised=False)
     if last is None or last < period.first:
@@ -173,7 +171,7 @@ def _tell(db: Database, owner: str, place: str | None, period: Period, besides: 
         yield from _tell(db, owner, place, part, besides)
 
 
-def _line(summary: Summary, period: Period | None = None) -> str:
+def _line(summary: Summary, period: periods.Period | None = None) -> str:
     """The first sentences that are together short enough; only a sentence that is longer still is cut."""
     longest, pieces = _BRIEF if period else _LONGEST, text.sentences(summary.text) or [""]
     ends = accumulate(len(each) + 1 for each in pieces)

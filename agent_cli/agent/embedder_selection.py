@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 
 from agent_cli.errors import AgentError, ModelMissing, UsageError
 from agent_cli.llm import embedded
-from agent_cli.llm.embedded import EmbeddedEmbedder
 from agent_cli.llm.engine import AUTO, SUGGESTED, Engine, ServerEmbedder, find, pick_embedder
 from agent_cli.memory.search import vectors
 from agent_cli.store.db import Database
@@ -17,7 +16,7 @@ from agent_cli.store.db import Database
 _BATCH = 256
 _FEW_VECTORS = 3000  # missing vectors; more only while very many files are added
 
-Embedder = EmbeddedEmbedder | ServerEmbedder
+Embedder = embedded.EmbeddedEmbedder | ServerEmbedder
 Traits = tuple[str, int, float, float | None]
 """The identity of an embedder, its dimension, and its scale."""
 
@@ -27,7 +26,7 @@ class EmbedderSelection:
 
     def __init__(self, engine: Engine, model: str):
         self._engine, self._model = engine, model
-        self.embedded = EmbeddedEmbedder()  # it compares words, whichever embeds texts
+        self.embedded = embedded.EmbeddedEmbedder()  # it compares words, whichever embeds texts
         self._on_server: dict[str, ServerEmbedder] = {}  # by the name of the model
 
     def current(self, db: Database) -> Embedder | None:

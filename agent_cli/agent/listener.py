@@ -12,10 +12,8 @@ from datetime import timedelta
 from agent_cli import text
 from agent_cli.agent import loop
 from agent_cli.agent.events import Event, Noticed, QuestionLogged, ToolFinished, TurnEnded
-from agent_cli.agent.loop import MakeAgent, Question
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import capture, sessions
-from agent_cli.memory.conversations.capture import MemoryRequest
 from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.language import spans, statements, terms
 from agent_cli.memory.language.triples import Claim
@@ -33,7 +31,7 @@ MAX_LINES = 8
 _GIVEN = {"pasted": "was pasted", "piped": "came through a pipe", "file": "stands in a file"}
 
 
-def listen(make_agent: MakeAgent, question: Question) -> Generator[Event, None, None]:
+def listen(make_agent: loop.MakeAgent, question: loop.Question) -> Generator[Event, None, None]:
     """The events of a turn, with notices about memory among them."""
     answered, message, context = False, 0, question.context  # whether the person has read what is saved
     with closing(loop.run_turn(make_agent, question)) as events:
@@ -64,7 +62,7 @@ def listen(make_agent: MakeAgent, question: Question) -> Generator[Event, None, 
                             jobs.add(context.db, REFLECT, session, now, now + REFLECT_DELAY)
 
 
-def _hint(claim: str, question: Question) -> str:
+def _hint(claim: str, question: loop.Question) -> str:
     """The notice after a reply that claims what did not happen in this turn. `claim`: see statements.claim."""
     agent = "/" if question.at_keyboard else "agent "
     if claim == "forgotten":
@@ -78,7 +76,7 @@ def _hint(claim: str, question: Question) -> str:
     return 'nothing was saved in this turn: agent facts add "…" keeps what you write there'
 
 
-def answer_requests(question: Question, message: int) -> list[str]:
+def answer_requests(question: loop.Question, message: int) -> list[str]:
     """Save or propose each statement that the message asks to remember; a line for each sentence that asks."""
     asked = capture.requests(question.parts)
     requests = [each for each in asked if each.kind != "reminder" or question.at_keyboard]  # `agent remind` elsewhere
@@ -90,7 +88,7 @@ def answer_requests(question: Question, message: int) -> list[str]:
     return [*lines, counted] if more else lines
 
 
-def _answer(question: Question, message: int, request: MemoryRequest) -> str:
+def _answer(question: loop.Question, message: int, request: capture.MemoryRequest) -> str:
     words, agent = request.statement, "/" if question.at_keyboard else "agent "
     add_fact = "/remember" if question.at_keyboard else "agent facts add"
     short = text.one_line(words, 60)
@@ -113,7 +111,7 @@ def _answer(question: Question, message: int, request: MemoryRequest) -> str:
     return f"nothing was kept{of}: write a statement, as in {add_fact} I live in Graz"
 
 
-def _keep(question: Question, message: int, request: MemoryRequest) -> str:
+def _keep(question: loop.Question, message: int, request: capture.MemoryRequest) -> str:
     """Keep what was typed at the prompt, and propose all else; a wish may be meant for this conversation alone."""
     context = question.context
     memory = MemoryContext(context.db, context.scope, context.time, context.single_valued).in_one_batch()

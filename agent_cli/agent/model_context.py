@@ -15,7 +15,6 @@ from typing import Any
 
 from agent_cli import clock, text
 from agent_cli.agent import carry_over, policy, profile, prompt_recall
-from agent_cli.agent.carry_over import Opening
 from agent_cli.errors import ContextExceeded
 from agent_cli.llm.engine import is_small
 from agent_cli.llm.model import Cancel, ChatModel
@@ -135,7 +134,7 @@ def build(agent: Agent, context: ToolContext, extra: Message | None = None, *, f
     always = profile.shown(context, session.id)
     units = _unfolded(db, session.id, parent.before if parent else None)
     units = [*_fold(db, session.id, units, _count_due(units, agent.window) if folds else 0, now), *side_units]
-    earlier, carried, recalled = _folded_summary(db, session.id), Opening(), ""
+    earlier, carried, recalled = _folded_summary(db, session.id), carry_over.Opening(), ""
     if context.reads:
         carried = carry_over.fit_context(carry_over.parse(session.opening or ""), agent.num_ctx)
         recalled = prompt_recall.block(db, units[-1][0].id, always.facts) if units else ""

@@ -18,7 +18,6 @@ from agent_cli import clock
 from agent_cli.agent import policy
 from agent_cli.agent.embedder_selection import EmbedderSelection
 from agent_cli.config import settings_file
-from agent_cli.config.settings_file import Loaded
 from agent_cli.config.values import Config
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.llm.chat import ChatSettings
@@ -46,7 +45,7 @@ _AT_START = ("db", "host", "embed_model", "idle_seconds")  # settings that are r
 class App:
     """The state of one run of the program. `db` belongs to the thread that opened it."""
 
-    loaded: Loaded
+    loaded: settings_file.Loaded
     db: Database
     time: clock.Clock
     scope: Scope
@@ -226,7 +225,7 @@ def check_setting(key: str, value: str) -> None:
         policy.check_rules(configured)
 
 
-def _place_of_rule(loaded: Loaded, key: str) -> str:
+def _place_of_rule(loaded: settings_file.Loaded, key: str) -> str:
     """Where a rule was set, as in "FILE, line 3: "."""
     file, _, line = loaded.origins["rules"].rpartition(":")
     if file != str(loaded.file):

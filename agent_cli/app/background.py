@@ -18,7 +18,6 @@ from pathlib import Path
 from agent_cli import text
 from agent_cli.agent import model_context
 from agent_cli.agent.jobs.job_context import JobContext, text_of, watched
-from agent_cli.agent.model_context import Context
 from agent_cli.app import models, turns
 from agent_cli.app.app import App
 from agent_cli.config.values import Config
@@ -172,7 +171,7 @@ class _Ahead:
 
     settings: Config
     model: str
-    request: Context
+    request: model_context.Context
     cancel: Cancel = field(default_factory=Cancel, compare=False)
     done: threading.Event = field(default_factory=threading.Event, compare=False)
 
@@ -213,7 +212,7 @@ class Warmer:
             self._count, self._at = self._count + 1, time.monotonic()
             threading.Thread(target=self._read, args=(self._count,), name="warm", daemon=True).start()
 
-    def wait_until_read(self, model: str, request: Context, cancel: Cancel) -> None:
+    def wait_until_read(self, model: str, request: model_context.Context, cancel: Cancel) -> None:
         """Wait until what this request begins with is read; end the reading of anything else. Raises Cancelled."""
         ahead = self._ahead
         if ahead is None or ahead.done.is_set():

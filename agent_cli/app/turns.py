@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from agent_cli import CHILD
 from agent_cli.agent import listener, loop, model_context, policy, profile, prompt_recall
 from agent_cli.agent.events import Event, Transcript
-from agent_cli.agent.loop import Question
 from agent_cli.agent.model_context import Agent, ParentConversation
-from agent_cli.agent.policy import ROUNDS, Approve, Limits, Ruling
 from agent_cli.app import models, upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, Cancelled
@@ -40,7 +38,7 @@ ChooseModel = Callable[[], tuple[ChatModel, str]]
 """Returns the model that answers, and a notice or an empty text. Raises AgentError."""
 
 
-def run(app: App, question: Question, choose: ChooseModel | None = None) -> Generator[Event, None, None]:
+def run(app: App, question: loop.Question, choose: ChooseModel | None = None) -> Generator[Event, None, None]:
     """The events of one turn. The model is chosen once the message is in the log. Closing the iterator ends it."""
     if app.child:  # nobody typed what a program says that the assistant has started
         parts = [replace(part, origin="tool") if part.origin == "typed" else part for part in question.parts]
@@ -89,7 +87,7 @@ def run_once(
 
     with one_shot(app, app.db, kind, title) as session:
         context = tool_context(app, app.db, session)
-        question = Question(context, parts, refuse, cancel, **asked)
+        question = loop.Question(context, parts, refuse, cancel, **asked)
         transcript = Transcript(context)
         try:
             for event in run(app, question):
@@ -118,10 +116,10 @@ def propose_facts(
 def agent(
     app: App,
     model: ChatModel,
-    approve: Approve = policy.no_approver,
+    approve: policy.Approve = policy.no_approver,
     parent: ParentConversation | None = None,
     instructions: str = "",
-    rounds: int = ROUNDS,
+    rounds: int = policy.ROUNDS,
 ) -> Agent:
     """The agent for a turn. `parent`: the conversation of a side question. `instructions`: additional ones."""
     settings = app.config
@@ -130,9 +128,9 @@ def agent(
         tools(app),
         approve,
         settings.num_ctx,
-        rules=cast(Mapping[str, Ruling], settings.rules),
+        rules=cast(Mapping[str, policy.Ruling], settings.rules),
         think={"auto": None, "on": True, "off": False}.get(settings.think, settings.think),
-        limits=Limits(rounds, seconds=settings.tool_seconds),
+        limits=policy.Limits(rounds, seconds=settings.tool_seconds),
         prices={name: (price[0], price[1]) for name, price in settings.prices.items()},
         window=app.window,
         recall=partial(_recall, app, parent) if app.reads else None,
@@ -153,7 +151,7 @@ def tools(app: App) -> Mapping[str, Tool]:
 
         def is_allowed(tool: Tool) -> bool:
             """Whether the person's rules allow a call of the program's own; it is written down."""
-            if policy.decide(tool, cast(Mapping[str, Ruling], app.config.rules), {}, {}).ruling != "allow":
+            if policy.decide(tool, cast(Mapping[str, policy.Ruling], app.config.rules), {}, {}).ruling != "allow":
                 return False
             events.append(db, app.time, "call allowed by rule", tool.name, actor="program")
             return True

@@ -19,9 +19,7 @@ from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.lifecycle import retention
-from agent_cli.memory.lifecycle.retention import HAS_SOURCES, NOT_SUMMARISED, OPEN, PINNED, SESSION, WORKING
 from agent_cli.memory.summaries import period_summaries, summaries
-from agent_cli.memory.summaries.summaries import EXTRACT, Summary
 from agent_cli.store import events, ids
 
 app = noun("Show and rebuild the summaries of conversations, days, weeks, months, quarters and years.")
@@ -41,8 +39,8 @@ def list_(
 ) -> None:
     """List summaries, the latest first."""
 
-    def row(each: Summary) -> tuple[str, ...]:
-        marks = f"{'extracted ' if each.method == EXTRACT else ''}{'pinned' if each.pinned else ''}".strip()
+    def row(each: summaries.Summary) -> tuple[str, ...]:
+        marks = f"{'extracted ' if each.method == summaries.EXTRACT else ''}{'pinned' if each.pinned else ''}".strip()
         return each.handle, _subject(each), _day(each), text.one_line(each.text, 70), marks
 
     found = summaries.newest(app_.db, app_.scope.owner, limit, unit)
@@ -68,7 +66,7 @@ def show(
         output.put_json({**_described(summary), "sentences": sentences, "sources": of_all})
         return
     made = f"{clock.local(summary.at, summary.utc_offset):%d %B %Y, %H:%M}"
-    if summary.method == EXTRACT:
+    if summary.method == summaries.EXTRACT:
         how = f"extracted {made}: no model answered, it is made again when one does"
     else:
         how = f"by {summary.model or 'a model'}, {made}{', pinned' if summary.pinned else ''}"
@@ -115,7 +113,7 @@ def rebuild(
         output.say(f"made {text.counted(count, 'summary', 'summaries')}")
 
 
-def _summary(app_: App, name: str) -> Summary:
+def _summary(app_: App, name: str) -> summaries.Summary:
     """The summary named by its period, its handle or the handle of its session. Raises UsageError."""
     word, owner = name.strip().lower(), app_.scope.owner
     if re.fullmatch(r"y\d+", word):
@@ -162,15 +160,15 @@ def _all_periods(app_: App) -> list[periods.Period]:
     return periods.in_order(each for each in found if each.has_ended(now))
 
 
-def _subject(summary: Summary) -> str:
+def _subject(summary: summaries.Summary) -> str:
     return summary.period or ids.handle("session", summary.session or 0)
 
 
-def _day(summary: Summary) -> str:
+def _day(summary: summaries.Summary) -> str:
     return f"{clock.local(summary.started_at, summary.utc_offset):%Y-%m-%d}"
 
 
-def _described(summary: Summary) -> dict[str, Any]:
+def _described(summary: summaries.Summary) -> dict[str, Any]:
     return {
         "id": summary.handle,
         "grain": summary.unit,
@@ -192,8 +190,8 @@ retention_app = group(
 )
 
 _LEVELS = {  # one and many of each
-    WORKING: ("message", "messages"),
-    SESSION: ("summary of a session", "summaries of sessions"),
+    retention.WORKING: ("message", "messages"),
+    retention.SESSION: ("summary of a session", "summaries of sessions"),
     **{unit: (unit, f"{unit}s") for unit in ("day", "week", "month", "quarter", "year")},
 }
 _LISTED = 20  # lines for each level
@@ -234,7 +232,7 @@ def overview(
         output.say(_OFF)
     else:
         output.listing(_levels(app_, limits, items), False, dict, "grain limit holds goes kept", _row, "")
-        if any(each.kept_because == NOT_SUMMARISED for each in items):
+        if any(each.kept_because == retention.NOT_SUMMARISED for each in items):
             context.obj.note("not summarised: a summary or a job still has to read it; see `agent jobs list`")
         if dry_run:
             _list(going)
@@ -307,7 +305,7 @@ def _format_counts(counts: Counter[str]) -> str:
 def _levels(app_: App, limits: retention.Policy, items: Candidates) -> list[dict[str, Any]]:
     """For each level its limit, how much there is, how much would go, and how much is kept for which reason."""
     totals = retention.stored_counts(app_.db)
-    reasons = ("", NOT_SUMMARISED, PINNED, OPEN, HAS_SOURCES)
+    reasons = ("", retention.NOT_SUMMARISED, retention.PINNED, retention.OPEN, retention.HAS_SOURCES)
     counts = {why: _counts(each for each in items if each.kept_because == why) for why in reasons}
     return [
         {

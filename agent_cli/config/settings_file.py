@@ -14,7 +14,6 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from agent_cli import atomic_file, limits
 from agent_cli.config.values import Config
 from agent_cli.errors import ConfigError
-from agent_cli.limits import LimitExceeded
 from agent_cli.text import Pattern, nearest
 from agent_cli.values import frozen
 
@@ -55,7 +54,7 @@ def parse(key: str, text: str, where: str) -> Any:
             return kind(text)
         if get_origin(kind) in (dict, list):
             return limits.load_toml(f"x = {text}")["x"]
-    except LimitExceeded as error:
+    except limits.LimitExceeded as error:
         raise ConfigError(f"{where}: the value of {key} cannot be read: {error}") from error
     except ValueError:
         pass  # returned as it is: the check names what is wrong
@@ -181,7 +180,7 @@ def _read(file: Path) -> Iterator[tuple[str, Any, int]]:
         raise ConfigError(f"{file} cannot be read: it has more than {_MAX_SIZE:,} characters")
     try:
         table = limits.load_toml(text)
-    except LimitExceeded as error:
+    except limits.LimitExceeded as error:
         raise ConfigError(f"{file} cannot be read: {error}") from error
     except ValueError as error:
         line = re.search(r"at line (\d+)", str(error))
@@ -230,7 +229,7 @@ def write(file: Path, key: str, value: str, confirm: Callable[[str], None] = lam
         table: Any = document[name]
         try:  # a number, a list or true where it reads like one, else text: nobody declares its kind
             new = limits.load_toml(f"x = {value}")["x"]
-        except LimitExceeded as error:
+        except limits.LimitExceeded as error:
             raise ConfigError(f"the value cannot be read: {error}") from error
         except ValueError:
             new = value

@@ -17,10 +17,8 @@ from typing import Any
 
 from agent_cli import text
 from agent_cli.llm import http, repair
-from agent_cli.llm.http import ServerFault
 from agent_cli.llm.model import Chunk, Thinking
 from agent_cli.messages import Message, ToolCall
-from agent_cli.text import Pattern, map_texts, visible
 from agent_cli.values import frozen
 
 TOKENS: Mapping[str, Sequence[str]] = {
@@ -72,7 +70,7 @@ TOKENS: Mapping[str, Sequence[str]] = {
 """The tokens of each family, and above them where they are written down."""
 
 _FOLDED = {"_": "[_▁ ]"}  # characters that stand for one another
-_WITH_BARS = Pattern(  # the shape of most tokens, those of models that the table does not have among them
+_WITH_BARS = text.Pattern(  # the shape of most tokens, those of models that the table does not have among them
     r"<(?=[|｜][^\s<>|｜][^<>|｜\n]{0,60}[|｜]?>|[^\s<>|｜][^<>|｜\n]{0,60}[|｜]>)|\[(?=\|[a-z_ ]{2,30}\|\])",
     re.IGNORECASE,
 )
@@ -80,18 +78,18 @@ _BEGINNINGS = {"<", *(token[:2].casefold() for tokens in TOKENS.values() for tok
 
 
 @cache
-def _without_bars() -> Pattern:
+def _without_bars() -> text.Pattern:
     """The tokens of the table that have another shape, by their first character."""
     rest: dict[str, set[str]] = {}
     for token in {token for tokens in TOKENS.values() for token in tokens if not _WITH_BARS.match(token)}:
         rest.setdefault(token[0], set()).add("".join(_FOLDED.get(each, re.escape(each)) for each in token[1:]))
     firsts = (f"{re.escape(first)}(?={'|'.join(sorted(ends))})" for first, ends in sorted(rest.items()))
-    return Pattern("|".join(firsts), re.IGNORECASE)
+    return text.Pattern("|".join(firsts), re.IGNORECASE)
 
 
 def broken(words: str) -> str:
     """The words in visible characters, with a blank behind the first character of each token; the same every time."""
-    words = visible(words)
+    words = text.visible(words)
     folded = words.casefold()
     if not any(beginning in folded for beginning in _BEGINNINGS):
         return words  # as most are: the table need not be compiled for them
@@ -100,11 +98,11 @@ def broken(words: str) -> str:
 
 def unmarked(value: Any) -> Any:
     """A JSON value without the tokens of chat templates."""
-    return map_texts(value, broken)
+    return text.map_texts(value, broken)
 
 
 _MAX_DEPTH = 50  # levels of nesting in an argument
-_NAMED_TOOL = Pattern(r"\b(\w+)\(")  # a tool that calls others names them in its description: jot(text)
+_NAMED_TOOL = text.Pattern(r"\b(\w+)\(")  # a tool that calls others names them in its description: jot(text)
 
 
 def read_object(line: bytes) -> dict[str, Any]:
@@ -114,9 +112,9 @@ def read_object(line: bytes) -> dict[str, Any]:
         if b"\\ud" in line.lower():  # a lone surrogate cannot be stored
             answer = json.loads(text.without_surrogates(json.dumps(answer, ensure_ascii=False)))
     except (ValueError, RecursionError) as error:
-        raise ServerFault("unreadable", line[:200].decode("utf-8", "replace")) from error
+        raise http.ServerFault("unreadable", line[:200].decode("utf-8", "replace")) from error
     if not isinstance(answer, dict):
-        raise ServerFault("unreadable", str(answer)[:200])
+        raise http.ServerFault("unreadable", str(answer)[:200])
     if answer.get("error"):
         raise http.as_fault(answer)
     return answer

@@ -17,9 +17,6 @@ from typing import Any
 from agent_cli import text
 from agent_cli.errors import Cancelled, ModelFailed, ModelMissing, ModelUnavailable
 from agent_cli.llm import chat, engine, http
-from agent_cli.llm.chat import ChatSettings, ReplyParser, Request, unmarked
-from agent_cli.llm.engine import PROBE_TIMEOUT, Engine, Tag
-from agent_cli.llm.http import Address, ServerFault
 from agent_cli.llm.model import Cancel, Chunk, Done
 from agent_cli.messages import ToolCall
 from agent_cli.values import frozen
@@ -27,9 +24,9 @@ from agent_cli.values import frozen
 _TIMEOUT = 5.0  # seconds, for answers that need no model
 
 
-def _tag(model: Mapping[str, Any]) -> Tag:
+def _tag(model: Mapping[str, Any]) -> engine.Tag:
     details = http.typed(model.get("details"), dict)
-    return Tag(
+    return engine.Tag(
         name=http.typed(model.get("name"), str) or http.typed(model.get("model"), str),
         size=http.typed(model.get("size"), int),
         digest=http.typed(model.get("digest"), str),
@@ -83,14 +80,14 @@ def _fetch(host: str, path: str, body: Mapping[str, Any] | None = None, *, timeo
     server = http.parse_address(host)
     try:
         answer = http.fetch(server, path, body, timeout=timeout)
-    except ServerFault as fault:
+    except http.ServerFault as fault:
         raise http.wrong_server(server, fault.message) from fault
     if not isinstance(answer, dict):
         raise http.wrong_server(server)
     return answer
 
 
-class LineParser(ReplyParser):
+class LineParser(chat.ReplyParser):
     def feed(self, line: bytes) -> Iterator[Chunk]:
         """The chunks of one line; Done for the last line. Raises ServerFault and ModelMissing."""
         if not line.strip():
@@ -112,16 +109,16 @@ class LineParser(ReplyParser):
             yield Done(finish, model, tokens_in, tokens_out, load_ns // 1_000_000)
 
     def end(self) -> Iterator[Chunk]:
-        raise ServerFault("incomplete")
+        raise http.ServerFault("incomplete")
 
 
 SUGGESTED = "qwen3:4b"
 
 
 @frozen
-class OllamaEngine(Engine):
+class OllamaEngine(engine.Engine):
     host: str
-    settings: ChatSettings = ChatSettings()
+    settings: chat.ChatSettings = chat.ChatSettings()
     keep_alive: str = ""
     name = "ollama"
     start = http.OLLAMA.start
@@ -132,10 +129,10 @@ class OllamaEngine(Engine):
     no_model = f"has no model of its own that can chat: run `ollama pull {SUGGESTED}`"
 
     @property
-    def address(self) -> Address:
+    def address(self) -> http.Address:
         return http.parse_address(self.host)
 
-    def listing(self, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
+    def listing(self, timeout: float = engine.PROBE_TIMEOUT) -> list[engine.Tag]:
         models = _fetch(self.host, "/api/tags", timeout=timeout).get("models")
         if not isinstance(models, list | None):
             raise http.wrong_server(self.address)
@@ -146,7 +143,7 @@ class OllamaEngine(Engine):
         engine.refuse_cloud(model)
         try:
             shown = http.typed(http.fetch(self.address, "/api/show", {"model": model}, cancel=cancel), dict)
-        except ServerFault:
+        except http.ServerFault:
             return False
         if shown.get("remote_host") or shown.get("remote_model"):
             raise engine.cloud(model)
@@ -164,7 +161,7 @@ class OllamaEngine(Engine):
 
     def loaded(self, models: Sequence[str]) -> list[str] | None:
         try:
-            found = running(self.host, PROBE_TIMEOUT)
+            found = running(self.host, engine.PROBE_TIMEOUT)
         except ModelUnavailable:
             return None
         return [name for name in models if any(engine.same_model(each.name, name) for each in found)]
@@ -172,7 +169,7 @@ class OllamaEngine(Engine):
     def pull_command(self, model: str) -> str:
         return f"ollama pull {model}"
 
-    def fields(self, request: Request, options: Mapping[str, Any]) -> dict[str, Any]:
+    def fields(self, request: chat.Request, options: Mapping[str, Any]) -> dict[str, Any]:
         limit = {} if request.limit is None else {"num_predict": request.limit}
         options = {**options, "num_ctx": self.settings.num_ctx, **limit}
         period = self.keep_alive.strip()  # a number means seconds to a person, and quoted it is an error to the server
@@ -182,9 +179,9 @@ class OllamaEngine(Engine):
         return {"truncate": False, "shift": False, "options": options, **asked}
 
     def call_fields(self, index: int, call: ToolCall) -> dict[str, Any]:
-        return {"function": {"index": index, **unmarked({"name": call.name, "arguments": call.arguments})}}
+        return {"function": {"index": index, **chat.unmarked({"name": call.name, "arguments": call.arguments})}}
 
-    def refused(self, fault: ServerFault, body: Mapping[str, Any]) -> tuple[set[str], str]:
+    def refused(self, fault: http.ServerFault, body: Mapping[str, Any]) -> tuple[set[str], str]:
         if fault.kind == "no tools" and "tools" in body:
             return engine.without_tools(body)
         if fault.kind == "no thinking" and body.get("think"):

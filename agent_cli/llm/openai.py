@@ -13,9 +13,6 @@ from typing import Any
 
 from agent_cli.errors import ConfigError
 from agent_cli.llm import chat, engine, http
-from agent_cli.llm.chat import ChatSettings, ReplyParser, Request, broken, unmarked
-from agent_cli.llm.engine import PROBE_TIMEOUT, Engine, Tag
-from agent_cli.llm.http import Address, ServerFault, ServerKind, wrong_server
 from agent_cli.llm.model import Cancel, Chunk, Done, Notice
 from agent_cli.messages import ToolCall
 from agent_cli.values import frozen
@@ -31,7 +28,7 @@ class _Call:
     arguments: str
 
 
-class EventParser(ReplyParser):
+class EventParser(chat.ReplyParser):
     """An event is one line, `data: {…}`. The pieces of a tool call arrive one by one and are joined by their index, or
     by a new id where a server counts every call as the first. The end is `[DONE]`, or a reason to finish."""
 
@@ -49,7 +46,7 @@ class EventParser(ReplyParser):
 
     def end(self) -> Iterator[Chunk]:
         if not self._finish:
-            raise ServerFault("incomplete")
+            raise http.ServerFault("incomplete")
         calls: list[tuple[str, str, Any]] = []
         for call in self._open_calls:
             try:
@@ -57,7 +54,7 @@ class EventParser(ReplyParser):
             except (ValueError, RecursionError) as error:
                 if self._finish == "length":  # cut off with the answer
                     continue
-                raise ServerFault("call", call.arguments[:200]) from error
+                raise http.ServerFault("call", call.arguments[:200]) from error
             if call.name:
                 calls.append((call.id, call.name, arguments))
         if calls:
@@ -99,14 +96,14 @@ class EventParser(ReplyParser):
 _OPTIONAL = ("stream_options", "chat_template_kwargs", "reasoning_effort", "response_format")
 
 
-class V1Engine(Engine):
+class V1Engine(engine.Engine):
     """What speaks /v1, be it a server or a process of our own."""
 
     chat_path, limit_option = "/chat/completions", "max_tokens"
     thinking_field, tool_name_field = "reasoning_content", "name"
     parser = EventParser
 
-    def fields(self, request: Request, options: Mapping[str, Any]) -> dict[str, Any]:
+    def fields(self, request: chat.Request, options: Mapping[str, Any]) -> dict[str, Any]:
         fields: dict[str, Any] = {"stream_options": {"include_usage": True}, **options}
         if request.limit is not None:
             fields["max_tokens"] = request.limit
@@ -120,10 +117,10 @@ class V1Engine(Engine):
         return fields
 
     def call_fields(self, index: int, call: ToolCall) -> dict[str, Any]:
-        function = {"name": broken(call.name), "arguments": json.dumps(unmarked(call.arguments))}
+        function = {"name": chat.broken(call.name), "arguments": json.dumps(chat.unmarked(call.arguments))}
         return {"type": "function", "function": function}
 
-    def refused(self, fault: ServerFault, body: Mapping[str, Any]) -> tuple[set[str], str]:
+    def refused(self, fault: http.ServerFault, body: Mapping[str, Any]) -> tuple[set[str], str]:
         # Ollama's sentence, and what llama.cpp and vLLM must be started with.
         missing_option = re.search(r"--jinja|--enable-auto-tool-choice", fault.message.partition("tool")[2])
         if "tools" in body and (fault.kind == "no tools" or missing_option):
@@ -142,7 +139,7 @@ class V1Engine(Engine):
         return model.replace(" ", "%20")
 
 
-KIND = ServerKind("a server that speaks /v1", "start it", "the setting host", "http://127.0.0.1:8080/v1")
+KIND = http.ServerKind("a server that speaks /v1", "start it", "the setting host", "http://127.0.0.1:8080/v1")
 
 
 @frozen
@@ -150,39 +147,39 @@ class OpenAIEngine(V1Engine):
     host: str
     key: str = field(default="", repr=False)
     private_only: bool = True  # whether a server on the internet is refused
-    settings: ChatSettings = ChatSettings()
+    settings: chat.ChatSettings = chat.ChatSettings()
     name = "openai"
     start = KIND.start
     no_model = "has no chat model"
 
     @property
-    def address(self) -> Address:
+    def address(self) -> http.Address:
         """Without a path it is /v1."""
         if not self.host:
             raise ConfigError(f'engine = "openai" needs an address: agent config set host {KIND.example}')
         read = http.parse_address(self.host, KIND)
         return replace(read, path=read.path or "/v1", private_only=self.private_only, key=self.key)
 
-    def listing(self, timeout: float = PROBE_TIMEOUT) -> list[Tag]:
+    def listing(self, timeout: float = engine.PROBE_TIMEOUT) -> list[engine.Tag]:
         server = self.address
         try:
             answer = http.fetch(server, "/models", timeout=timeout)
-        except ServerFault as fault:
+        except http.ServerFault as fault:
             if fault.status in (401, 403):
                 raise engine.refused_key(fault, server) from fault
-            raise wrong_server(server, fault.message) from fault
+            raise http.wrong_server(server, fault.message) from fault
         data = http.typed(answer, dict).get("data")
         if not isinstance(data, list):
-            raise wrong_server(server)
+            raise http.wrong_server(server)
         return [_tag(each) for each in http.objects(data) if isinstance(each.get("id"), str)]
 
 
-def _tag(model: Mapping[str, Any]) -> Tag:
+def _tag(model: Mapping[str, Any]) -> engine.Tag:
     """A model of the list. Its context is what llama.cpp and vLLM say in fields of their own."""
     meta = http.typed(model.get("meta"), dict)
     trained = meta.get("n_ctx_train") if meta else model.get("max_model_len")
     created = http.typed(model.get("created"), int)
-    return Tag(
+    return engine.Tag(
         model["id"],
         size=http.typed(meta.get("size"), int),
         modified_at=datetime.fromtimestamp(created, UTC).isoformat() if 0 < created < 1 << 34 else "",

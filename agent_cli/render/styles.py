@@ -12,7 +12,6 @@ from typing import Literal, TextIO
 
 from agent_cli.messages import Failure, Receipt, Request
 from agent_cli.render import terminal_features
-from agent_cli.render.terminal_features import Features
 from agent_cli.values import frozen
 
 BOLD, DIM, ITALIC, STRUCK = "1", "2", "3", "9"
@@ -57,7 +56,7 @@ class Display:
     screen_reader: bool = False
     wrap: bool = False  # whether the program's own messages are wrapped between words
     width: Callable[[], int] = lambda: _DEFAULT_WIDTH  # cells of a line now: windows are resized
-    terminal: Features = Features()
+    terminal: terminal_features.Features = terminal_features.Features()
 
     def shown(self, style: str) -> str:
         """What of a style is shown; empty: nothing."""
@@ -93,7 +92,7 @@ def detect(
         screen_reader=screen_reader,
         wrap=terminal and not screen_reader,
         width=lambda: _terminal_width(stream),
-        terminal=terminal_features.detect(environ) if terminal and not simple else Features(),
+        terminal=terminal_features.detect(environ) if terminal and not simple else terminal_features.Features(),
     )
 
 

@@ -21,7 +21,6 @@ from agent_cli.errors import AgentError, StoreBusy, UsageError
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, sessions
-from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.lifecycle import closing, rewind
 from agent_cli.memory.planner.tasks import Task
@@ -35,7 +34,7 @@ _LONGEST = 300  # characters of a sentence that is shown as a difference
 
 
 class Conversation:
-    def __init__(self, app: App, session: Session | None = None):
+    def __init__(self, app: App, session: sessions.Session | None = None):
         self.app = app
         self.id: int | None = None
         self.allowed_tools: set[str] = set()  # allowed by the person until the session ends
@@ -50,7 +49,7 @@ class Conversation:
         closing.close_silent(app.db, app.time, app.close_after)
 
     @property
-    def session(self) -> Session | None:
+    def session(self) -> sessions.Session | None:
         """The session, once it has a message."""
         if self.id is None or not log.count(self.app.db, self.id):
             return None
@@ -178,7 +177,7 @@ class Conversation:
         for each in rewind.hidden_tasks(db, self.app.scope.owner, rewind.replaced_messages(db, id)):
             yield Noticed(rewind.format_hidden(each))
 
-    def close(self, session: Session) -> Work:
+    def close(self, session: sessions.Session) -> Work:
         """Work that streams the summary, then closes the session. When cancelled, the session is unchanged."""
 
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
@@ -198,7 +197,7 @@ class Conversation:
 
         return work
 
-    def leave(self) -> Session | None:
+    def leave(self) -> sessions.Session | None:
         """Close the session and leave its summary to a job; returns the session."""
         app, session = self.app, self.session
         left = self.id and sessions.get(app.db, self.id, app.scope.owner)
@@ -208,7 +207,7 @@ class Conversation:
         self._reset()
         return session if app.keeps else None
 
-    def resume(self, session: Session) -> None:
+    def resume(self, session: sessions.Session) -> None:
         """Go on with an earlier session. Raises UsageError while another process has it open."""
         app = self.app
         reopened = sessions.reopen(app.db, session.id, app.scope.owner, app.time(), app.terminal)

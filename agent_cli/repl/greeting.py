@@ -15,7 +15,6 @@ from agent_cli.llm import local, ollama
 from agent_cli.llm.engine import AUTO, is_cloud, same_model
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import log, sessions
-from agent_cli.memory.conversations.sessions import Session
 from agent_cli.memory.review import review
 from agent_cli.memory.scope import short_path
 from agent_cli.messages import Failure
@@ -73,7 +72,7 @@ def incognito(app: App) -> str:
     return f"incognito: {read} nothing is written: when you leave, this conversation is gone"
 
 
-def resumed(app: App, session: Session) -> str:
+def resumed(app: App, session: sessions.Session) -> str:
     """How much the model sees of a resumed session."""
     seen = model_context.visible(app.db, session.id, app.window)
     whole = log.count(app.db, session.id, spoken=True)
@@ -87,7 +86,7 @@ def resumed(app: App, session: Session) -> str:
     return f"{session_name(app.db, session)} goes on: the model sees {extent}"
 
 
-def last_exchange(app: App, session: Session, display: Display) -> str:
+def last_exchange(app: App, session: sessions.Session, display: Display) -> str:
     """The last question of a session and the beginning of its answer, drawn as they were; empty without a question."""
     asked = log.nth_last(app.db, session.id, "user", 1)
     if asked is None:

@@ -9,18 +9,13 @@ from typing import Any
 from agent_cli import clock, kinds
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, sessions
-from agent_cli.memory.conversations.log import Entry
-from agent_cli.memory.conversations.sessions import ONE_SHOTS, Session
 from agent_cli.memory.dates import moments
 from agent_cli.memory.facts import facts
-from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.language import terms
 from agent_cli.memory.planner import notes, tasks
-from agent_cli.memory.planner.tasks import Task
 from agent_cli.memory.review.review import ENDS, EVERYWHERE, LATER, STAYS, Proposal
 from agent_cli.memory.search import recall_log
 from agent_cli.memory.search.recall import Hit
-from agent_cli.memory.search.recall_log import RecalledRow
 from agent_cli.render import layout
 from agent_cli.render.layout import cell_width, split_words, wrapped
 from agent_cli.render.reply_lines import marked
@@ -36,9 +31,9 @@ def _hanging(lead: str, text: str, indent: int, display: Display, *, least: int 
     return [lead + first, *(" " * indent + line for line in rest)]
 
 
-def facts_page(rows: Sequence[tuple[Fact, str]], display: Display) -> str:
+def facts_page(rows: Sequence[tuple[facts.Fact, str]], display: Display) -> str:
     """Facts with their words as shown, below whom they are about: the person first, what is about nobody last."""
-    groups: dict[str, list[tuple[Fact, str]]] = {"You": []}
+    groups: dict[str, list[tuple[facts.Fact, str]]] = {"You": []}
     for row in rows:
         groups.setdefault(facts.about(row[0]), []).append(row)
     groups["Other"] = groups.pop("Other", [])
@@ -58,8 +53,8 @@ _APART = {"ask": "Asked on their own", "schedule": "Run by a schedule"}
 def sessions_page(rows: Sequence[Mapping[str, Any]], now: datetime) -> str:
     """Rows of `sessions.listing`, aligned, below a heading for each kind that is no conversation."""
     width = max((len(last_said(row, now)) for row in rows), default=0)
-    lines = [session_line(row, now, width) for row in rows if row["kind"] not in ONE_SHOTS]
-    for kind in ONE_SHOTS:
+    lines = [session_line(row, now, width) for row in rows if row["kind"] not in sessions.ONE_SHOTS]
+    for kind in sessions.ONE_SHOTS:
         if apart := [session_line(row, now, width) for row in rows if row["kind"] == kind]:
             lines += [*([""] if lines else []), f"{_APART[kind]}:", *apart]
     return "\n".join(lines)
@@ -85,13 +80,13 @@ def _moment(at: datetime, now: datetime) -> str:
 _NARROW = 24  # cells beside the times below which a task stands below its time
 
 
-def tasks_page(listed: Sequence[Task], now: datetime, display: Display) -> str:
+def tasks_page(listed: Sequence[tasks.Task], now: datetime, display: Display) -> str:
     """The tasks in aligned lines, those that are overdue before the others."""
 
-    def is_overdue(task: Task) -> bool:
+    def is_overdue(task: tasks.Task) -> bool:
         return task.state == "open" and task.comes_up is not None and task.comes_up <= clock.utc(now)
 
-    def time(task: Task) -> str:
+    def time(task: tasks.Task) -> str:
         if task.state == "done" or task.comes_up is None:
             return "done" if task.state == "done" else "any time"
         at = datetime.fromisoformat(task.comes_up).astimezone(moments.get_zone(task.zone, now))
@@ -200,7 +195,7 @@ _OF_LEG = {
 _AGAINST = {"outdated": "not true today, so it counts half", "empty": "tells little, so it counts less"}
 
 
-def _why(row: RecalledRow, asked: str) -> str:
+def _why(row: recall_log.RecalledRow, asked: str) -> str:
     """Why a row was recalled, in words; the words of the question that it has too as they were written."""
     held = {word[:_STEM] for word in terms.content_words(row.text)}
     shared = [word for word in dict.fromkeys(terms.content_words(asked)) if word[:_STEM] in held][:_WORDS]
@@ -283,7 +278,7 @@ def _messages(db: Database, owner: str, kind: str, number: int, display: Display
         yield from (f"  {line}" for line in wrapped(marked(entry.message.text.strip()), display.width() - 4))
 
 
-def session_name(db: Database, session: Session) -> str:
+def session_name(db: Database, session: sessions.Session) -> str:
     """`s4 “Router in the attic”`."""
     return f"{session.handle} “{sessions.name(db, session)}”"
 
@@ -459,7 +454,7 @@ def explained(offered: Iterable[str], proposal: Proposal) -> list[tuple[int, str
     return [(number, key, known.get(key, words)) for number, key, _, _, words in CHOICES if key in offered]
 
 
-def passage_lines(messages: Sequence[tuple[Entry, bool]], quote: str, width: int) -> list[str]:
+def passage_lines(messages: Sequence[tuple[log.Entry, bool]], quote: str, width: int) -> list[str]:
     """The messages around the source of a proposal; the source is marked, and shown around its quote."""
     lines = []
     for entry, is_source in messages:

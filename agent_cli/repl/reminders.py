@@ -13,7 +13,6 @@ from agent_cli.app.app import App
 from agent_cli.errors import StoreError
 from agent_cli.memory.dates import moments
 from agent_cli.memory.planner import tasks
-from agent_cli.memory.planner.tasks import Reminder
 from agent_cli.text import clean
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ def due_line(app: App) -> str:
     return f"{tasks.format_reminder(found[0], app.time())}{more}: agent tasks{f'; {error}' if error else ''}"
 
 
-def claim_due(app: App) -> tuple[list[Reminder], str]:
+def claim_due(app: App) -> tuple[list[tasks.Reminder], str]:
     """Mark due reminders as shown and run the person's command for them; returns them, and an error of the command."""
     with app.db.patience(_TIMEOUT):
         found = tasks.claim_due(app.db, app.scope.owner, app.time, timedelta(minutes=app.config.remind_again))

@@ -24,11 +24,9 @@ from agent_cli.memory.review.review import STAYS, Proposal, ProposalKey, ReviewD
 from agent_cli.render import styles
 from agent_cli.render.layout import cut, wrapped
 from agent_cli.render.reply_lines import announced
-from agent_cli.render.styles import BOLD, DIM, DONE, PROGRAM, LineRole
 from agent_cli.repl import pages
 from agent_cli.repl.keyboard import keys
 from agent_cli.repl.keyboard.key_reader import END, ENTER, STOP, KeyReader, LineReader, write
-from agent_cli.repl.pages import StyledLine
 from agent_cli.store import ids
 from agent_cli.text import clean, counted, one_line
 
@@ -113,7 +111,7 @@ class ReviewScreen:
             case "n":
                 self._decide(review.reject(self._reviewer, proposal))
             case "s":
-                self._collapse(PROGRAM, f"left {proposal.handle} for later", proposal)
+                self._collapse(styles.PROGRAM, f"left {proposal.handle} for later", proposal)
                 self._index += 1
             case "e":
                 await self._edit(proposal)
@@ -147,7 +145,7 @@ class ReviewScreen:
         self._clear_page()
         if proposal.kind != self._kind:
             self._kind = proposal.kind
-            self._say("", (f"{counted(len(of_kind), proposal.kind)} to review", BOLD))
+            self._say("", (f"{counted(len(of_kind), proposal.kind)} to review", styles.BOLD))
         self._drawn = (0, _width())
         passage = list[str]()  # the messages around the source, where they are asked for
         if self._more and (proposal.message or proposal.session):
@@ -160,7 +158,7 @@ class ReviewScreen:
         else:
             self._say("", *pages.proposal_lines(proposal, place, now, _width(), more=self._more), *passage, "")
             lines = pages.key_lines(offered, proposal, _width())
-            listed = [_KEY.sub(lambda key: self._display.styled(key[0], BOLD), line) for line in lines]
+            listed = [_KEY.sub(lambda key: self._display.styled(key[0], styles.BOLD), line) for line in lines]
         self._keys.discard_typed()  # before the keys are listed, so that a key pressed at once counts
         self._print(listed)
         return offered
@@ -193,11 +191,11 @@ class ReviewScreen:
         for proposal in decision.proposals:
             self._wordings.pop((proposal.kind, proposal.id), None)
             self._settled.add((proposal.kind, proposal.id))
-        role = DONE if decision.accepted else PROGRAM
+        role = styles.DONE if decision.accepted else styles.PROGRAM
         for proposal, receipt in zip(decision.proposals, decision.receipts, strict=True):
             self._collapse(role, receipt, proposal)
 
-    def _collapse(self, role: LineRole, receipt: str, proposal: Proposal) -> None:
+    def _collapse(self, role: styles.LineRole, receipt: str, proposal: Proposal) -> None:
         """Replace the page of a proposal by one line that says what became of it."""
         self._clear_page()
         if self._screen_reader:
@@ -218,7 +216,7 @@ class ReviewScreen:
                 self._say("Type other words; Enter alone leaves them as they are.")
                 words = await self._line_reader.read_answer(before)
             else:
-                self._say(("  Enter takes the words that stand below, Esc leaves them as they were", DIM))
+                self._say(("  Enter takes the words that stand below, Esc leaves them as they were", styles.DIM))
                 bindings = KeyBindings()
                 bindings.add("escape", eager=True)(lambda event: event.app.exit(result=""))
                 keys.show_invisible()
@@ -248,7 +246,7 @@ class ReviewScreen:
                 self._say(f"{each.handle}: {each.heading or each.statement}", *(line[2:] for line in each.body))
                 self._say(*([f"It ends {ends}."] if (ends := pages.handles(each)) else []))
             else:
-                self._say((f"  {each.handle}", DIM), *pages.diff_lines(each, _width()))
+                self._say((f"  {each.handle}", styles.DIM), *pages.diff_lines(each, _width()))
         self._drawn = None
         self._keys.discard_typed()
         what = "it" if len(rest) == 1 else f"these {len(rest)}"
@@ -262,14 +260,14 @@ class ReviewScreen:
         if left := len(rest) - len(decision.proposals):
             self._say(f"  {left} changed meanwhile, or contradict what was just kept: look again")
 
-    def _say(self, *lines: str | StyledLine) -> None:
+    def _say(self, *lines: str | pages.StyledLine) -> None:
         """Print lines, each plain or in the style of the whole of it."""
         for line in lines:
             words, style = (line, "") if isinstance(line, str) else line
             shown = clean(words).split("\n") if self._screen_reader else wrapped(clean(words), _width())
             self._print([self._display.styled(each, style) for each in shown])
 
-    def _say_above(self, *lines: str | StyledLine) -> None:
+    def _say_above(self, *lines: str | pages.StyledLine) -> None:
         """Print lines that stay above the page, which is drawn again below them."""
         self._clear_page()
         self._say(*lines)

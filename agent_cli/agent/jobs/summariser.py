@@ -12,7 +12,6 @@ from agent_cli.errors import AgentError, ContextExceeded
 from agent_cli.memory.conversations import digest, log
 from agent_cli.memory.dates.periods import Period
 from agent_cli.memory.summaries import period_summaries, summaries
-from agent_cli.memory.summaries.period_summaries import Material
 from agent_cli.messages import Message
 from agent_cli.store import ids, jobs
 from agent_cli.text import unfenced
@@ -114,7 +113,7 @@ def write_period(context: JobContext, owner: str, period: Period, *, force: bool
         period_summaries.save(context.db, material, made, context.time)
 
 
-def _without_sources(context: JobContext, material: Material) -> None:
+def _without_sources(context: JobContext, material: period_summaries.Material) -> None:
     """Update a summary without sources: only what has no other source any more is kept, else it is deleted."""
     if not material.orphaned:
         period_summaries.delete(context.db, material, context.time)

@@ -18,9 +18,7 @@ from itertools import pairwise
 from agent_cli import text
 from agent_cli.errors import UsageError
 from agent_cli.memory.dates import moments
-from agent_cli.memory.dates.moments import DueTime
 from agent_cli.memory.language import languages, spans
-from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
 _MAX_LENGTH = 200  # characters
@@ -38,14 +36,14 @@ _NTH = languages.ordered("NTH")  # the first to the fourth, and the last
 _OTHER, _BETWEEN = languages.pattern("<OTHER>"), languages.pattern("<BETWEEN_DAYS>")
 _TOPIC = languages.pattern("<TIME_AS_TOPIC>")
 _NO_TIME = languages.pattern(r"<NO_TIME>?[.!]?")
-_UNIVERSAL = Pattern(r"(.*\d(?: ?[ap]m)?) ?(?:UTC|GMT|Z)", re.IGNORECASE)
+_UNIVERSAL = text.Pattern(r"(.*\d(?: ?[ap]m)?) ?(?:UTC|GMT|Z)", re.IGNORECASE)
 _FILLER = languages.pattern(r"(?:\b<AROUND_TIME>\b|[\s,.;@])*")
 _REMIND_ME = languages.pattern(languages.spaced(languages.alternatives("REMIND_ME")))
 _JOINED = languages.pattern(r"\s*(?:<AND>|&|,)\s*")
 _TIME_BEHIND = languages.pattern(rf",?\s*(?:(?:<AT_HOUR>|@)\s*)?(?:\d|{'|'.join(_POINT_HOURS)})")
 _TIME_BEFORE = languages.pattern(r"\d\s?(?:[ap]m|<CLOCK>|h)?$")
 _BEHIND_ADVERB = languages.pattern(r"(?:<AT_HOUR>|<ON_REPEATED>)\b")
-_WORD_OF_NUMBER = Pattern(rf"\b(?:{spans.NUMBER_WORDS})\b")
+_WORD_OF_NUMBER = text.Pattern(rf"\b(?:{spans.NUMBER_WORDS})\b")
 _HALVES = (  # how a number with a half begins or ends
     (1.5, languages.pattern(languages.spaced(languages.alternatives("ONE_AND_A_HALF")))),
     (0.5, languages.pattern(languages.spaced(languages.alternatives("HALF")))),
@@ -68,7 +66,7 @@ class _Found:
         return left + sentence[at:]
 
 
-def find(sentence: str, now: datetime, zone: str) -> tuple[str, DueTime | None]:
+def find(sentence: str, now: datetime, zone: str) -> tuple[str, moments.DueTime | None]:
     """The sentence without its words for time, and the due time. Raises UsageError for past and impossible ones."""
     found = _locate(sentence)
     words = re.sub(r" ([,.;!?])", r"\1", " ".join(found.cut_from(sentence).split())).strip(" ,;–-")
@@ -82,7 +80,7 @@ def names_time(sentence: str) -> bool:
     return bool(_locate(sentence).matches)
 
 
-def parse(words: str, now: datetime, zone: str) -> DueTime | None:
+def parse(words: str, now: datetime, zone: str) -> moments.DueTime | None:
     """The due time of words that name nothing else; None for "sometime" and the like. Raises UsageError."""
     words = " ".join(words.split())
     if len(words) > _MAX_LENGTH:
@@ -95,10 +93,10 @@ def parse(words: str, now: datetime, zone: str) -> DueTime | None:
             return replace(_due_time(found, now, zone), words=words)
     tz = moments.get_zone(zone, now)
     if universal := _UNIVERSAL.fullmatch(words):
-        return DueTime(parse_moment(universal[1], now, "UTC").astimezone(tz), words, zone)
+        return moments.DueTime(parse_moment(universal[1], now, "UTC").astimezone(tz), words, zone)
     try:  # as programs write it, with an offset
         moment = datetime.fromisoformat(words.upper())
-        return DueTime(_future(moments.to_wall(moment, tz) if moment.tzinfo else moment, tz, now), words, zone)
+        return moments.DueTime(_future(moments.to_wall(moment, tz) if moment.tzinfo else moment, tz, now), words, zone)
     except (ValueError, OverflowError) as error:
         raise UsageError(
             f"{text.one_line(words, 60)!r} cannot be understood as a time: write it like “friday 3pm”, “in two hours”"
@@ -114,7 +112,7 @@ def parse_moment(words: str, now: datetime, zone: str) -> datetime:
     return due_time.due
 
 
-def _due_time(found: _Found, now: datetime, zone: str) -> DueTime:
+def _due_time(found: _Found, now: datetime, zone: str) -> moments.DueTime:
     tz, words = moments.get_zone(zone, now), " ".join(each[0].strip(" ,") for each in found.matches)
     now, groups = now.astimezone(UTC), found.groups  # datetimes of one zone are compared by local time
     at, wall = _time_of_day(groups), moments.to_wall(now, tz)
@@ -122,7 +120,7 @@ def _due_time(found: _Found, now: datetime, zone: str) -> DueTime:
         rule = _repetition(groups, wall)
         usual = time(_PART_HOURS.get(groups.get("each_part", ""), MORNING.hour))
         first = moments.first(rule, at or usual, tz, now)
-        return DueTime(first.moment.astimezone(tz), words, zone, rule, first.wall.isoformat())
+        return moments.DueTime(first.moment.astimezone(tz), words, zone, rule, first.wall.isoformat())
     if "duration" in groups:
         due = _after_duration(groups, at, wall, tz, now)
     elif "named_day" in groups:
@@ -132,7 +130,7 @@ def _due_time(found: _Found, now: datetime, zone: str) -> DueTime:
             moments.from_wall(datetime.combine(wall + timedelta(days=days), at or MORNING), tz) for days in (0, 1)
         )
         due = tomorrow if due <= now else due
-    return DueTime(due, words, zone)
+    return moments.DueTime(due, words, zone)
 
 
 def _time_of_day(groups: Mapping[str, str]) -> time | None:
@@ -267,7 +265,7 @@ _DATE, _OF_MONTH = r"(?P<date>\d{1,2})(?:<NTH_ENDING>)?", "(?:<OF_MONTH>)?"
 
 
 @cache
-def _patterns() -> dict[str, Pattern]:
+def _patterns() -> dict[str, text.Pattern]:
     """By the kind of words that they find; compiled when first needed."""
     hours, unit, day, short, month = (
         *(spans.NUMBER_WORDS, spans.UNIT, spans.DAY),
@@ -307,7 +305,7 @@ def _patterns() -> dict[str, Pattern]:
         r"|(?<![^\s,\x00])(?P<alone>\d|[01]\d|2[0-3])(?=[\s.;!?)]*$)",
     }
     return {
-        kind: Pattern(languages.spaced(spans.any_of([languages.expand(each)])), re.IGNORECASE)
+        kind: text.Pattern(languages.spaced(spans.any_of([languages.expand(each)])), re.IGNORECASE)
         for kind, each in patterns.items()
     }
 

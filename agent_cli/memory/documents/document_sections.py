@@ -20,7 +20,6 @@ from importlib.util import find_spec
 from itertools import islice
 
 from agent_cli import limits
-from agent_cli.limits import LimitExceeded
 from agent_cli.text import Pattern, without_surrogates
 from agent_cli.values import frozen
 
@@ -322,7 +321,7 @@ def split(path: str, data: bytes, seconds: float = _MAX_SECONDS) -> tuple[str, l
         return _split(path, data)
     try:
         return limits.run(lambda: _split(path, data), seconds)
-    except LimitExceeded as error:
+    except limits.LimitExceeded as error:
         raise UnreadableFile(str(error)) from error
 
 

@@ -26,19 +26,18 @@ from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, Mem
 from agent_cli.messages import Origin, Part, Receipt, joined
 from agent_cli.store import events
 from agent_cli.store.db import Database
-from agent_cli.text import Pattern
 from agent_cli.values import frozen
 
 LONGEST = 2000  # characters of a fact
 _READ = 2000  # facts at most that are compared
 _BATCH = 100  # imported lines of one transaction
 _PAUSE = 0.02  # seconds between these, so that other programs get their turn to write
-_VERB = Pattern(  # "I use", "trinke ich jetzt"
+_VERB = text.Pattern(  # "I use", "trinke ich jetzt"
     rf"^(?:{languages.alternatives('SELF')} \S+|\S+ {languages.alternatives('SELF')}) "
     rf"(?:{languages.alternatives('NOW')} )?",
     re.IGNORECASE,
 )
-_BY_PERSON = Pattern(rf"{languages.alternatives('SELF')}\b", re.IGNORECASE)
+_BY_PERSON = text.Pattern(rf"{languages.alternatives('SELF')}\b", re.IGNORECASE)
 _REOPENED: Mapping[str, Any] = {"state": ACCEPTED, "valid_to": None}
 _STATES = {
     PENDING: "waits for your yes already",

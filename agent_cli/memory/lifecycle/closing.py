@@ -7,7 +7,6 @@ from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.summaries import period_summaries, summaries
-from agent_cli.memory.summaries.summaries import NewSummary
 from agent_cli.store import events, ids, jobs
 from agent_cli.store.db import Database
 
@@ -32,7 +31,7 @@ def close(
 
 
 def close_with(
-    db: Database, session: int, made: NewSummary | None, time: clock.Clock, rounds: int | None = None
+    db: Database, session: int, made: summaries.NewSummary | None, time: clock.Clock, rounds: int | None = None
 ) -> None:
     """Close a session with the summary just made, or have it made anew if the count of erasures is another by now."""
     with db.write():

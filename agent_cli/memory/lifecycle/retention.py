@@ -18,7 +18,6 @@ from agent_cli import clock
 from agent_cli.errors import ConfigError
 from agent_cli.memory.conversations import callers, digest, log, sessions
 from agent_cli.memory.dates import periods
-from agent_cli.memory.dates.periods import Period
 from agent_cli.memory.facts import facts
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.scope import PERSON
@@ -296,7 +295,7 @@ def _old_period_summaries(search: _Search, before: datetime) -> Iterator[Retenti
         yield RetentionCandidate(search.level, id, ids.handle("summary", id), key, 1, reason)
 
 
-def _is_summarised(search: _Search, owner: str, period: Period, id: int, at: str) -> bool:
+def _is_summarised(search: _Search, owner: str, period: periods.Period, id: int, at: str) -> bool:
     """Whether all periods around it have ended, have a later summary with this one as a source, and await no other."""
     db, around = search.db, periods.enclosing(period)
     for each in (period, *around):

@@ -12,9 +12,7 @@ from agent_cli import clock
 from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import facts
-from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.planner import tasks
-from agent_cli.memory.planner.tasks import Task
 from agent_cli.memory.proposals import EXPIRED, PENDING, MemoryContext
 from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index
@@ -77,11 +75,11 @@ def give_back(db: Database, session: int, scope: Scope, unanswered: int, time: c
     return first
 
 
-def accepted_facts(db: Database, owner: str, messages: Sequence[int]) -> list[Fact]:
+def accepted_facts(db: Database, owner: str, messages: Sequence[int]) -> list[facts.Fact]:
     return [fact for fact in _learned_from(db, owner, messages, "f.state = 'accepted'") if fact.is_accepted]
 
 
-def _learned_from(db: Database, owner: str, messages: Sequence[int], where: str) -> list[Fact]:
+def _learned_from(db: Database, owner: str, messages: Sequence[int], where: str) -> list[facts.Fact]:
     """The facts f learned from these messages for which a condition in SQL holds."""
     query = "select f.id from json_each(?) c cross join fact f on f.message_id = c.value where {} order by f.id"
     return facts.many(db, [id for (id,) in db.rows(query.format(where), (messages,))], owner)
@@ -103,7 +101,7 @@ def replaced_messages(db: Database, session: int) -> list[int]:
     return [id for (id,) in db.rows(f"select id from message where session_id = ?1 and undone_by = {last}", (session,))]
 
 
-def hidden_tasks(db: Database, owner: str, messages: Sequence[int]) -> list[Task]:
+def hidden_tasks(db: Database, owner: str, messages: Sequence[int]) -> list[tasks.Task]:
     """The tasks hidden together with these messages."""
     query = """select t.id from json_each(?) c join message m on m.id = c.value
                  join task t on t.message_id = m.id and t.hidden_at = m.undone_at order by t.id"""
@@ -111,7 +109,7 @@ def hidden_tasks(db: Database, owner: str, messages: Sequence[int]) -> list[Task
     return [tasks.get(db, id, owner) for (id,) in found]
 
 
-def format_hidden(task: Task) -> str:
+def format_hidden(task: tasks.Task) -> str:
     return f"{task.handle} “{task.name}” is hidden with it (/tasks restore {task.handle})"
 
 

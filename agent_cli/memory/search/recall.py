@@ -14,12 +14,9 @@ from agent_cli.errors import StoreError
 from agent_cli.memory import scope
 from agent_cli.memory.dates import periods
 from agent_cli.memory.language import spans, statements, terms
-from agent_cli.memory.language.spans import Span
 from agent_cli.memory.search import candidates, index, passage_context, ranking, validity, vectors, word_tables
 from agent_cli.memory.search.candidates import Filter, Question, Request
-from agent_cli.memory.search.passage_context import ALONE, Around, CandidateRow, Known
 from agent_cli.memory.search.ranking import Scored
-from agent_cli.memory.search.vectors import QueryEmbedder
 from agent_cli.store import ids, meta
 from agent_cli.store.db import Database, IndexDamaged, Pending, Row
 from agent_cli.values import frozen
@@ -91,7 +88,7 @@ class _Search:
     unknown: set[str]  # words that were looked for by their letters
     guessed: dict[int, frozenset[str]]  # passages that hold words like these, and the stems of these
     nearest: Sequence[int] = ()  # proposed by vectors
-    rows: dict[int, CandidateRow] = field(default_factory=dict)
+    rows: dict[int, passage_context.CandidateRow] = field(default_factory=dict)
     judged: set[int] = field(default_factory=set)
     unread: list[int] = field(default_factory=list)  # candidates that were left out, the most promising first
 
@@ -102,7 +99,7 @@ def find(
     allowed: Filter,
     now: datetime,
     limit: int = 10,
-    embedder: QueryEmbedder | None = None,
+    embedder: vectors.QueryEmbedder | None = None,
     *,
     logged: bool = False,
     least: float = 0.0,
@@ -159,11 +156,11 @@ def _with_replies(db: Database, hits: Sequence[Hit]) -> list[Hit]:
     return found
 
 
-def _read_alone(request: Request, ids: Iterable[int], question: Question) -> list[CandidateRow]:
+def _read_alone(request: Request, ids: Iterable[int], question: Question) -> list[passage_context.CandidateRow]:
     """The rows of these that are allowed and current, in order, without what stands around them."""
     ids = list(ids)
     shown = {id for id, *_ in passage_context.outlines(request, ids)}
-    rows = passage_context.fetch(request, {id: ALONE for id in ids if id in shown}, question)
+    rows = passage_context.fetch(request, {id: passage_context.ALONE for id in ids if id in shown}, question)
     return [rows[id] for id in ids if id in rows]
 
 
@@ -196,7 +193,7 @@ def all_with_words(db: Database, query: str, allowed: Filter) -> set[tuple[str, 
 
 
 def preferences(
-    db: Database, query: str, allowed: Filter, now: datetime, limit: int, embedder: QueryEmbedder
+    db: Database, query: str, allowed: Filter, now: datetime, limit: int, embedder: vectors.QueryEmbedder
 ) -> tuple[Hit, ...]:
     """What bears on a request for advice, nearest in meaning first: facts, limits and likings that the person told."""
     query = text.without_surrogates(query[:_MAX_QUERY])
@@ -254,7 +251,7 @@ def _find(request: Request, limit: int, least: float) -> RecallResult:
     return RecallResult(verdict, best, tuple(dict.fromkeys(request.damaged)), likely)
 
 
-def _of_time(request: Request, named: Span, limit: int) -> tuple[Hit, ...]:
+def _of_time(request: Request, named: spans.Span, limit: int) -> tuple[Hit, ...]:
     """What lies in the time that a question asks for and names nothing else: its summaries, the coarsest first, then
     messages and notes, the newest first. Questions count where nothing was told."""
     db, query, now, allowed = request.db, request.query, request.now, request.allowed
@@ -285,7 +282,7 @@ def _of_time(request: Request, named: Span, limit: int) -> tuple[Hit, ...]:
     )
 
 
-def _summaries_of(db: Database, within: Filter, named: Span, now: datetime) -> list[Hit]:
+def _summaries_of(db: Database, within: Filter, named: spans.Span, now: datetime) -> list[Hit]:
     """The summaries that together tell of a time, the coarsest first; where none does, that of the shortest period
     around it, which may be all that is left of it."""
     chosen: list[tuple[date, date, Hit]] = []
@@ -335,7 +332,7 @@ def _to_hit(db: Database, scored: Scored, said: Mapping[str, Any]) -> Hit:
     return Hit(kinds.BY_LETTER[row.kind].name, row.row, page=page, **values, **said)
 
 
-def _label(row: CandidateRow, period: str) -> str:
+def _label(row: passage_context.CandidateRow, period: str) -> str:
     """What must be shown beside the words of a row: whether, where and when it holds."""
     notes = [f"summary of {period}"] if period else []
     if row.place:
@@ -380,7 +377,7 @@ def run(request: Request) -> list[Scored]:
         question, scored = _judge(search, question, scored)
         best = [search.rows[each.row.id] for each in scored[: validity.LOOKED_AT]]
         find_later = partial(validity.replaced_later, request, best, search.question)
-        replaced, later = request.use("words", find_later, (list[CandidateRow](), list[int]()))
+        replaced, later = request.use("words", find_later, (list[passage_context.CandidateRow](), list[int]()))
         if later:
             search.rows |= {row.id: row for row in replaced}
             _add(search, [id for id in later if id not in search.rows])
@@ -458,7 +455,7 @@ def _add(search: _Search, ids: Collection[int], *, alone: bool = False) -> None:
     search.unread += unread
     read = {id for id, *_ in outlines}.difference(unread)
     places = {id: around for id, around in places.items() if id in read}
-    known = Known(search.guessed, search.named, cosines, search.times)
+    known = passage_context.Known(search.guessed, search.named, cosines, search.times)
     rows = passage_context.fetch(request, places, search.question, known)
     search.rows |= rows
     search.judged -= rows.keys()  # neighbours may have been read before
@@ -519,7 +516,7 @@ def _judge(search: _Search, question: Question, scored: list[Scored]) -> tuple[Q
 
 
 def _least_promising(
-    search: _Search, outlines: Sequence[Row], places: Mapping[int, Around], cosines: Mapping[int, float]
+    search: _Search, outlines: Sequence[Row], places: Mapping[int, passage_context.Around], cosines: Mapping[int, float]
 ) -> list[int]:
     """Of many candidates those to leave unread, the best first: all but READ of the messages, by a rough score of each,
     without those found by a name or by letters."""

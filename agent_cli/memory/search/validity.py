@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from agent_cli import clock, kinds, text
 from agent_cli.memory.language import spans, statements, terms, triples
-from agent_cli.memory.language.triples import Triple
 from agent_cli.memory.search import candidates, graph, word_tables
 from agent_cli.memory.search.candidates import Question, Request
 from agent_cli.memory.search.passage_context import CandidateRow, ended_messages, timestamp, visible, words_of
@@ -168,7 +167,7 @@ def _stated(id: int, kind: str, row: int, at: float, words: str) -> Iterator[tup
             yield (triple.subject, triple.predicate), _Stated(id, kind, row, triple.object.casefold(), said, since)
 
 
-def _triples(words: str) -> Iterator[tuple[str, Triple]]:
+def _triples(words: str) -> Iterator[tuple[str, triples.Triple]]:
     """Each clause that a rule can parse, with what it states."""
     for sentence in text.sentences(words):
         for clause in statements.clauses(sentence):

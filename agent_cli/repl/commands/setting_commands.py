@@ -9,7 +9,6 @@ from typing import cast
 from agent_cli import checks
 from agent_cli.agent import model_context, policy
 from agent_cli.agent.events import Event, Noticed, Work
-from agent_cli.agent.policy import Approve
 from agent_cli.app import models, turns
 from agent_cli.errors import UsageError
 from agent_cli.llm.chat import broken
@@ -177,7 +176,7 @@ def vim(conversation: Conversation, argument: str) -> str:
 def doctor(conversation: Conversation, argument: str) -> Work:
     """Check the server, the model, the database and the terminal."""
 
-    def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
+    def work(cancel: Cancel, approve: policy.Approve) -> Iterator[Event]:
         with closing(conversation.app.db.another_connection()) as db:
             app = replace(conversation.app, db=db)
             for found in checks.findings(lambda: app.loaded, lambda: app):
@@ -209,7 +208,7 @@ def stats(conversation: Conversation, argument: str) -> Result:
 def keys(conversation: Conversation, argument: str) -> Work:
     """Show what each key does, and how a terminal is made to send Shift-Enter."""
 
-    def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
+    def work(cancel: Cancel, approve: policy.Approve) -> Iterator[Event]:
         yield Noticed(f"{prompt_keys.HELP}\n")
         yield Noticed(_SHIFT_ENTER)
 
