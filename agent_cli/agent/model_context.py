@@ -295,8 +295,7 @@ def _as_sent(entry: log.Entry) -> Message:
     message = entry.message
     if message.role == "user":
         asked = clock.local(entry.at, entry.utc_offset)
-        today = text.fenced(f"Today is {asked:%A, %d %B %Y, %H:%M}.")
-        return replace(message, text=_asked(entry), after=today)
+        return replace(message, text=_asked(entry), after=text.fenced(f"Today is {asked:%A, %d %B %Y, %H:%M}."))
     if message.role == "tool":
         tool, words = message.tool_name, message.text
         if tool not in _UNCONDENSED:

@@ -59,8 +59,7 @@ def cheap(app: App, db: Database) -> ChatModel | None:
     """The model for summaries and other jobs; None without a server, and for a small one not named for them."""
     name = app.config.cheap_model or app.config.model
     model = _create(app, name, "cheap", db)[0]  # at each call: with "auto" a server may have started or stopped
-    too_small = not app.config.cheap_model and is_small(model.name)
-    return None if model.name == "offline" or too_small else model
+    return None if model.name == "offline" or (not app.config.cheap_model and is_small(model.name)) else model
 
 
 def switch(app: App, name: str) -> tuple[ChatModel, str]:

@@ -83,8 +83,7 @@ def list_(invocation: Invocation, limit: Limit = 100, as_json: AsJson = False) -
     """List the models: size, context, what they can, what is loaded. Cloud models are marked."""
     from agent_cli.app.app import engine_of  # what reaches the server: the settings need none of it
 
-    config = invocation.settings().config
-    engine = engine_of(config)
+    engine = engine_of(invocation.settings().config)
     found = engine.listing(_TIMEOUT)[:limit]
     loaded = engine.loaded([each.name for each in found]) or ()
     output.listing(

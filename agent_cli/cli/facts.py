@@ -477,5 +477,4 @@ def _row(fact: Fact, now: datetime, marks: bool) -> tuple[str, str, str, str]:
     mark = fact.state if fact.state != ACCEPTED else mark
     until = f"until {fact.local_day(fact.valid_to)}" if fact.valid_to and fact.is_open(now) else ""
     notes = "; ".join(note for note in (_place(fact), until) if note)
-    statement = f"{fact.statement}{f' ({notes})' if notes else ''}"
-    return fact.handle, fact.day, mark if marks else "", statement
+    return fact.handle, fact.day, mark if marks else "", f"{fact.statement}{f' ({notes})' if notes else ''}"

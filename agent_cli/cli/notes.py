@@ -223,8 +223,7 @@ def edit_task(app_: App, handle: TaskHandle, words: NewWords = None, at: AtOptio
     """Change the words of a task, or its time with --at."""
     task = _task(app_, handle)
     if at is not None:
-        due = due_times.parse(at, app_.time(), moments.local_zone())
-        task = tasks.move(app_.db, task, due, app_.time)
+        task = tasks.move(app_.db, task, due_times.parse(at, app_.time(), moments.local_zone()), app_.time)
     if words:
         task = tasks.edit(app_.db, task, " ".join(words), app_.time)
     elif at is None:

@@ -260,8 +260,7 @@ def _state(each: Schedule, now: datetime) -> str:
         return "paused"
     if each.running:
         return "running"
-    missed = datetime.fromisoformat(each.next_at) <= now
-    return f"{_when(each.next_at, each)}{' (due)' if missed else ''}"
+    return f"{_when(each.next_at, each)}{' (due)' if datetime.fromisoformat(each.next_at) <= now else ''}"
 
 
 def _last(each: Schedule) -> str:

@@ -37,8 +37,7 @@ def erased_among(db: Database, texts: Iterable[str], owner: str = PERSON) -> set
     if not any_exist(db):
         return set()
     asked = list(texts)
-    found = _times(db, asked, owner)
-    return {text for text, at in zip(asked, found, strict=True) if at}
+    return {text for text, at in zip(asked, _times(db, asked, owner), strict=True) if at}
 
 
 def erased_at(db: Database, texts: Iterable[str], owner: str = PERSON) -> str:

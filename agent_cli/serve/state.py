@@ -417,8 +417,7 @@ class ServerState:
                     turns.servers(self.app)  # of tools: one set of them for all that may reach them, none started here
                 self._apps[known] = replace(self.app, scope=caller.scope)
             else:
-                settings = replace(self.app.config, folders=[], feeds={}, mcp={})
-                loaded = replace(self.app.loaded, config=settings)
+                loaded = replace(self.app.loaded, config=replace(self.app.config, folders=[], feeds={}, mcp={}))
                 self._apps[known] = replace(self.app, scope=caller.scope, loaded=loaded, tool_servers=None)
         return self._apps[known]
 

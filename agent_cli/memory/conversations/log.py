@@ -260,8 +260,7 @@ def undo_from(db: Database, session: int, first: int, now: datetime, by: int | N
     """Hide a message and all after it from the view `said`; returns their ids. `by`: the message that replaces them."""
     query = """update message set undone_at = ?4, undone_by = ?3
                where session_id = ?1 and id >= ?2 and id < coalesce(?3, id + 1) and undone_at is null returning id"""
-    rows = db.rows(query, (session, first, by, clock.utc(now)))
-    return sorted(id for (id,) in rows)
+    return sorted(id for (id,) in db.rows(query, (session, first, by, clock.utc(now))))
 
 
 def unanswered_replacement(db: Database, session: int) -> int | None:
@@ -295,8 +294,7 @@ def exchanges(db: Database, found: Iterable[int]) -> list[int]:
                where (m.role <> 'user' or m.id in (select value from json_each(?1)))
                  and m.id < coalesce((select min(id) from message where session_id = n.session and role = 'user'
                                       and id > n.first), m.id + 1) order by m.id"""
-    rows = db.rows(query, (found,))
-    return [id for (id,) in rows]
+    return [id for (id,) in db.rows(query, (found,))]
 
 
 def erase(db: Database, found: Sequence[int]) -> None:

@@ -89,8 +89,7 @@ def get(db: Database, id: int, owner: str) -> Session:
 
 
 def _select(db: Database, condition: str, **values: Any) -> list[Session]:
-    rows = db.rows(f"select {_COLUMNS} from session s where {condition}", values)
-    return [Session(*row) for row in rows]
+    return [Session(*row) for row in db.rows(f"select {_COLUMNS} from session s where {condition}", values)]
 
 
 def change(db: Database, id: int, **columns: Any) -> None:

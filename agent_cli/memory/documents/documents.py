@@ -448,8 +448,7 @@ def store(db: Database, owner: str, among: Collection, read: ReadFile, time: clo
     unchanged = _update_sections(db, owner, id, read.changed_ns, pieces)
     if unchanged and collection != among.id:
         index.reindex(db, "d", unchanged)  # their place has changed
-    is_less = list(pieces) != list(read.pieces)
-    return ("failed" if read.error else outcome, *(["erased"] if is_less else []))
+    return ("failed" if read.error else outcome, *(["erased"] if list(pieces) != list(read.pieces) else []))
 
 
 def _update_sections(

@@ -94,8 +94,7 @@ def add(memory: MemoryContext, claim: Claim) -> Adopted:
             if _has_ended(each, claim):
                 return Adopted(each, new=False)
         state = SUPERSEDED if claim.operation == "delete" else ACCEPTED
-        fact = facts.insert(memory, claim, state, "added", actor="person")
-        return _settle(memory, fact, over)
+        return _settle(memory, facts.insert(memory, claim, state, "added", actor="person"), over)
 
 
 def propose(memory: MemoryContext, claim: Claim, *, actor: str = "model") -> Fact | None:
@@ -122,8 +121,7 @@ def accept(memory: MemoryContext, fact: Fact, *, replacing: Fact | None = None) 
         if proposal.target_id and proposal.operation != "insert":
             ends.append(facts.get(memory.db, proposal.target_id, fact.owner))
         state, now = SUPERSEDED if proposal.operation == "delete" else ACCEPTED, clock.utc(memory.time())
-        changed = facts.change(memory, proposal, "accepted", state=state, decided_at=now)
-        adopted = _settle(memory, changed, ends)
+        adopted = _settle(memory, facts.change(memory, proposal, "accepted", state=state, decided_at=now), ends)
         typed = format_names(each for each in adopted.replaced if each.origin == "typed")
         if typed and replacing is None and proposal.trust in readings.ORIGINS:
             raise UsageError(
@@ -341,8 +339,7 @@ def replaced(db: Database, fact: Fact, *, by: bool = False) -> list[Fact]:
                where v.fact_id = ?1 and v.undone = 0 and (v.change = 'replaced') = ?2 and (o.change = 'replaced') <> ?2
                  and v.change in ('added', 'accepted', 'edited', 'restored', 'replaced')
                  and o.change in ('added', 'accepted', 'edited', 'restored', 'replaced') order by 1"""
-    rows = db.rows(query, (fact.id, by))
-    return facts.many(db, [id for (id,) in rows], fact.owner)
+    return facts.many(db, [id for (id,) in db.rows(query, (fact.id, by))], fact.owner)
 
 
 def in_order(found: Sequence[Fact]) -> list[Fact]:

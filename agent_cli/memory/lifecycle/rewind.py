@@ -105,8 +105,7 @@ def hidden_tasks(db: Database, owner: str, messages: Sequence[int]) -> list[task
     """The tasks hidden together with these messages."""
     query = """select t.id from json_each(?) c join message m on m.id = c.value
                  join task t on t.message_id = m.id and t.hidden_at = m.undone_at order by t.id"""
-    found = db.rows(query, (messages,))
-    return [tasks.get(db, id, owner) for (id,) in found]
+    return [tasks.get(db, id, owner) for (id,) in db.rows(query, (messages,))]
 
 
 def format_hidden(task: tasks.Task) -> str:

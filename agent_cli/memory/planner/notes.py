@@ -108,8 +108,7 @@ def search(db: Database, owner: str, query: str, limit: int, now: datetime) -> l
     index.catch_up(db)
     from agent_cli.memory.search import recall  # 5 ms that a list of notes does not need
 
-    found = recall.find(db, query, Filter(owner, ("note",)), now, limit)
-    return [get(db, hit.id, owner) for hit in found.hits]
+    return [get(db, hit.id, owner) for hit in recall.find(db, query, Filter(owner, ("note",)), now, limit).hits]
 
 
 def edit(db: Database, note: Note, body: str, title: str, time: clock.Clock) -> Note:

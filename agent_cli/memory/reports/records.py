@@ -204,8 +204,7 @@ def format_day(db: Database, owner: str, now: datetime) -> str:
            where owner = :owner and role = 'user' and at >= :since and at < :until
              and session_id in (select id from session where owner = :owner and last_at >= :since and hidden_at is null)
            group by session_id order by max(id) desc"""
-    spoken = db.rows(sql, day)
-    named = [(sessions.get(db, id, owner), count) for id, count in spoken]
+    named = [(sessions.get(db, id, owner), count) for id, count in db.rows(sql, day)]
     found = {
         "said": [
             f"{each.handle} “{text.one_line(sessions.name(db, each), _WIDE)}” ({text.counted(count, 'message')})"

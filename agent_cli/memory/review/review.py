@@ -167,8 +167,7 @@ def last_batch(memory: MemoryContext) -> str:
                  and v.at >= (select coalesce(max(v.at), '') from fact_version v join fact f on f.id = v.fact_id
                               where f.owner = ?1 and v.undone = 0 and v.actor = 'person')
                order by v.id desc limit 1"""
-    batch = memory.db.value(query, (memory.scope.owner,))
-    return batch or ""
+    return memory.db.value(query, (memory.scope.owner,)) or ""
 
 
 def undo_batch(memory: MemoryContext, batch: str) -> list[str]:

@@ -225,8 +225,7 @@ def _with_authors(request: Request, question: Question) -> Question:
     names = set[str]().union(*(tokens[author] for author in authors))
     telling = {word: stems for word, stems in question.stems.items() if names.isdisjoint(stems)}
     telling |= {run: [run] for run in question.runs}
-    half_life = request.allowed.fact_half_life
-    return replace(question, asked=telling, authors=authors, fact_half_life=half_life)
+    return replace(question, asked=telling, authors=authors, fact_half_life=request.allowed.fact_half_life)
 
 
 def idf(rows: int, found: int) -> float:

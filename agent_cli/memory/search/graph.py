@@ -134,8 +134,7 @@ def _facts_of(db: Database, entity: int, candidates: Sequence[int]) -> list[int]
                 union select * from (select fact_id from relation where object_id = ?1 {newest})
                 union select r.fact_id from json_each(?2) c cross join relation r on r.fact_id = c.value
                       where ?1 in (r.subject_id, r.object_id)"""
-    rows = db.rows(query, (entity, candidates))
-    return [fact for (fact,) in rows]
+    return [fact for (fact,) in db.rows(query, (entity, candidates))]
 
 
 def _facts_of_related(db: Database, entities: Sequence[int]) -> Iterator[int]:

@@ -494,8 +494,7 @@ def _judge(search: _Search, question: Question, scored: list[Scored]) -> tuple[Q
         best = [each.row for each in scored[: ranking.CLOSELY]]
         new = [row for row in best if row.id not in search.judged]
         search.judged.update(row.id for row in new)
-        marked = validity.marked(request, new, best, search.question)
-        search.rows |= {row.id: row for row in marked}
+        search.rows |= {row.id: row for row in validity.marked(request, new, best, search.question)}
         if not any(row.empty or row.ended or row.withdrawn for row in (search.rows[each.id] for each in new)):
             break
         empty = {row.id: row.own_words for row in search.rows.values() if row.empty}

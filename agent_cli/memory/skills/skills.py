@@ -309,8 +309,7 @@ def settle_merged(memory: MemoryContext, found: Sequence[int]) -> None:
 def _reword(memory: MemoryContext, skill: Skill, change_: str, file: SkillFile, **others: Any) -> Skill:
     """Change a skill to what a file says: of an accepted one that is its next version."""
     words = {"text": file.text, "name": file.name, "description": file.description}
-    version = skill.version + (skill.state == ACCEPTED)
-    return change(memory, skill, change_, version=version, **words, **others)
+    return change(memory, skill, change_, version=skill.version + (skill.state == ACCEPTED), **words, **others)
 
 
 def _insert(memory: MemoryContext, file: SkillFile, state: str, change: str, **columns: Any) -> Skill:

@@ -77,8 +77,7 @@ def days_of_session(db: Database, session: int, *, undone: bool = False) -> list
     """(owner, day) of each day with messages in a session. `undone`: count undone messages too."""
     query = f"""select distinct s.owner, {_ON} from message m join session s on s.id = m.session_id
                 where m.session_id = ? and {_HAS_WORDS if undone else _SAYS} order by 2"""
-    rows = db.rows(query, (session,))
-    return [(owner, date.fromisoformat(day)) for owner, day in rows]
+    return [(owner, date.fromisoformat(day)) for owner, day in db.rows(query, (session,))]
 
 
 def expired_sessions(db: Database, period: Period, sources: Iterable[Source]) -> set[Source]:
@@ -127,8 +126,7 @@ def _facts(db: Database, owner: str, day: date) -> list[Item]:
                  and coalesce(valid_to > coalesce(decided_at, learned_at), true)
                  and session_id is null and operation <> 'delete'
                  and date(coalesce(decided_at, learned_at), utc_offset || ' minutes') = ? order by id desc limit ?"""
-    rows = db.rows(query, (owner, day.isoformat(), _FACTS))
-    title, found = "learned about the person", reversed(rows)
+    title, found = "learned about the person", reversed(db.rows(query, (owner, day.isoformat(), _FACTS)))
     return [Item(Source("fact", id), title, words, "", max(at, last or at), at) for id, words, at, last in found]
 
 

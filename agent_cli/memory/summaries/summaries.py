@@ -280,8 +280,7 @@ def newest(db: Database, owner: str, limit: int, unit: str | None = None) -> lis
     query = f"""{_SELECT} where y.owner = :owner and y.hidden_at is null and s.hidden_at is null
                   and (:grain is null or y.grain = :grain)
                 order by coalesce(y.last_at, y.at) desc, y.id desc limit :limit"""
-    rows = db.rows(query, {"owner": owner, "grain": unit, "limit": limit})
-    return [Summary(*row) for row in rows]
+    return [Summary(*row) for row in db.rows(query, {"owner": owner, "grain": unit, "limit": limit})]
 
 
 def sources(db: Database, id: int) -> dict[int, list[Source]]:
@@ -296,8 +295,7 @@ def sources(db: Database, id: int) -> dict[int, list[Source]]:
 def made_from(db: Database, sources: Iterable[Source]) -> list[int]:
     query = """select distinct y.summary_id from json_each(?) c cross join summary_source y
                  on y.kind = c.value ->> 0 and y.row = c.value ->> 1 order by 1"""
-    rows = db.rows(query, ([(each.kind, each.row) for each in sources],))
-    return [id for (id,) in rows]
+    return [id for (id,) in db.rows(query, ([(each.kind, each.row) for each in sources],))]
 
 
 def missing_sources(db: Database, summary: Summary) -> set[Source]:

@@ -153,8 +153,7 @@ def _argument(conversation: Conversation, words: str) -> Sequence[Part]:
             text = part.text.rstrip() if not parts else part.text
             parts.insert(0, Part(text[-left:], part.origin, part.name))
             left -= len(parts[0].text)
-    exact = "".join(part.text for part in parts) == words
-    return parts if exact else [Part(words, conversation.origin)]
+    return parts if "".join(part.text for part in parts) == words else [Part(words, conversation.origin)]
 
 
 @command("/copy [N|code]", examples=("/copy", "/copy code"))
