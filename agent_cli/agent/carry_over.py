@@ -83,7 +83,7 @@ def compose(
             message_lines[-1] += _ENDINGS[0]
         elif said[-1].finish in (None, "interrupted"):
             message_lines[-1] += _ENDINGS[1]
-    heading = f"{_PREVIOUS} ({previous.handle}, {_day_of(previous.last_at, previous.utc_offset)}):"
+    heading = f"{_PREVIOUS} ({previous.handle}, {clock.local(previous.last_at, previous.utc_offset):%d %B %Y}):"
     return Opening(summary_lines, heading, tuple(message_lines)), previous
 
 
@@ -186,8 +186,5 @@ def _line(summary: Summary, period: periods.Period | None = None) -> str:
         if period.unit in ("year", "quarter"):
             name = " ".join(reversed(period.key.split("-")))
         return f"- {name} ({summary.handle}): {text.unfenced(line)}"
-    return f"- {_day_of(summary.started_at, summary.utc_offset)} (s{summary.session}): {text.unfenced(line)}"
-
-
-def _day_of(stored: str, offset: int) -> str:
-    return f"{clock.local(stored, offset):%d %B %Y}"
+    day = f"{clock.local(summary.started_at, summary.utc_offset):%d %B %Y}"
+    return f"- {day} (s{summary.session}): {text.unfenced(line)}"

@@ -146,7 +146,7 @@ def _with_related(app_: App, requested: list[periods.Period]) -> list[periods.Pe
     """The shorter periods they are made from, themselves, and the longer ones that have ended or have a summary."""
     owner, now = app_.scope.owner, app_.time()
     below = {each for period in requested for each in period_summaries.parts_with_messages(app_.db, owner, period)}
-    above = {each for period in requested for each in periods.all_enclosing(period)}
+    above = {each for period in requested for each in periods.with_all(periods.enclosing, period)}
     return periods.in_order(
         below | {each for each in above if each.has_ended(now) or summaries.of_period(app_.db, owner, each.key)}
     )
@@ -156,7 +156,7 @@ def _all_periods(app_: App) -> list[periods.Period]:
     now = app_.time()
     days = period_summaries.active_days(app_.db, app_.scope.owner, date(1970, 1, 3), now.date() + timedelta(days=1))
     found = {periods.containing(day, "day") for day in days}
-    found |= {each for day in found for each in periods.all_enclosing(day)}
+    found |= {each for day in found for each in periods.with_all(periods.enclosing, day)}
     return periods.in_order(each for each in found if each.has_ended(now))
 
 
@@ -169,19 +169,10 @@ def _day(summary: summaries.Summary) -> str:
 
 
 def _described(summary: summaries.Summary) -> dict[str, Any]:
-    return {
-        "id": summary.handle,
-        "grain": summary.unit,
-        "period": summary.period or None,
-        "session": ids.handle("session", summary.session) if summary.session else None,
-        "day": _day(summary),
-        "text": summary.text,
-        "details": summary.details,
-        "method": summary.method,
-        "model": summary.model,
-        "made_at": summary.at,
-        "pinned": bool(summary.pinned),
-    }
+    session = ids.handle("session", summary.session) if summary.session else None
+    first = {"id": summary.handle, "grain": summary.unit, "period": summary.period or None, "session": session}
+    words = {name: getattr(summary, name) for name in ("text", "details", "method", "model")}
+    return {**first, "day": _day(summary), **words, "made_at": summary.at, "pinned": bool(summary.pinned)}
 
 
 retention_app = group(

@@ -103,11 +103,8 @@ class ServerModel:
         self, messages: Sequence[Message], tools: Sequence[Any] = (), *, cancel: Cancel | None = None, **asked: Any
     ) -> Iterator[Chunk]:
         """Stream one message. A request that failed is repeated once; one to a busy server, for some time."""
-        engine, cancel, request = (
-            self._engine,
-            Cancel() if cancel is None else cancel,
-            Request(messages, tools, **asked),
-        )
+        engine, request = self._engine, Request(messages, tools, **asked)
+        cancel = Cancel() if cancel is None else cancel
         used_ids = {call.id for message in messages for call in message.calls}
         time_left, pause = engine.settings.patience, 0.5
         failed = busy = started = False  # started: a text or a call was given out, so it cannot be repeated

@@ -44,7 +44,6 @@ class Done:
     model: str = ""
     tokens_in: int = 0
     tokens_out: int = 0
-    load_ms: int = 0
 
 
 Chunk = Text | Thinking | PriorTextWasThinking | ToolCall | Notice | Done

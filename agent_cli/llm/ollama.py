@@ -103,10 +103,9 @@ class LineParser(chat.ReplyParser):
             yield from self.calls([(id, function["name"], function.get("arguments")) for id, function in named])
         if answer.get("done"):
             yield from self.flush(whole=True)
-            counts = ("prompt_eval_count", "eval_count", "load_duration")
-            tokens_in, tokens_out, load_ns = (http.typed(answer.get(key), int) for key in counts)
+            tokens = (http.typed(answer.get(key), int) for key in ("prompt_eval_count", "eval_count"))
             finish, model = str(answer.get("done_reason") or "stop"), str(answer.get("model") or self._model)
-            yield Done(finish, model, tokens_in, tokens_out, load_ns // 1_000_000)
+            yield Done(finish, model, *tokens)
 
     def end(self) -> Iterator[Chunk]:
         raise http.ServerFault("incomplete")

@@ -87,7 +87,7 @@ def test_call_printed_as_the_whole_answer_is_a_call(reply, content, cut):
     chunks = reply(*cut(content))
     assert calls(chunks) == [("weather", {"city": "Paris"})]
     assert text(chunks) == ""
-    assert chunks[-1] == Done("stop", NAME, chunks[-1].tokens_in, chunks[-1].tokens_out, chunks[-1].load_ms)
+    assert chunks[-1] == Done("stop", NAME, chunks[-1].tokens_in, chunks[-1].tokens_out)
 
 
 def test_several_printed_calls_are_all_calls(reply):

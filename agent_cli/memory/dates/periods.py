@@ -85,16 +85,8 @@ def parts(period: Period) -> list[Period]:
     return sorted(each for each in smaller if period.unit != "month" or period in enclosing(each))
 
 
-def all_parts(period: Period) -> list[Period]:
-    return _with_all(period, parts)
-
-
-def all_enclosing(period: Period) -> list[Period]:
-    """Itself and all larger periods it is a part of, up to the year, the smallest units first."""
-    return _with_all(period, enclosing)
-
-
-def _with_all(period: Period, related: Callable[[Period], list[Period]]) -> list[Period]:
+def with_all(related: Callable[[Period], list[Period]], period: Period) -> list[Period]:
+    """Itself with all its `parts`, or with all that are `enclosing` it, the smallest units first."""
     found = level = {period}
     while level := {other for each in level for other in related(each)}:
         found = found | level

@@ -6,7 +6,6 @@ of what the person types are shown and adopted on request. Where a predicate has
 the next one begins: dates decide, not the order in which the person says things. Without a date, a value was true when
 it was said. Which facts a fact replaced is read from the batches of its history."""
 
-import re
 import time as real_time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, replace
@@ -32,12 +31,8 @@ LONGEST = 2000  # characters of a fact
 _READ = 2000  # facts at most that are compared
 _BATCH = 100  # imported lines of one transaction
 _PAUSE = 0.02  # seconds between these, so that other programs get their turn to write
-_VERB = text.Pattern(  # "I use", "trinke ich jetzt"
-    rf"^(?:{languages.alternatives('SELF')} \S+|\S+ {languages.alternatives('SELF')}) "
-    rf"(?:{languages.alternatives('NOW')} )?",
-    re.IGNORECASE,
-)
-_BY_PERSON = text.Pattern(rf"{languages.alternatives('SELF')}\b", re.IGNORECASE)
+_VERB = languages.pattern(r"^(?:<SELF> \S+|\S+ <SELF>) (?:<NOW> )?")  # "I use", "trinke ich jetzt"
+_BY_PERSON = languages.pattern(r"<SELF>\b")
 _REOPENED: Mapping[str, Any] = {"state": ACCEPTED, "valid_to": None}
 _STATES = {
     PENDING: "waits for your yes already",
@@ -210,13 +205,8 @@ def settle_merged(memory: MemoryContext, found: Sequence[int]) -> None:
             first, *others = facts.by_uid(memory.db, rivals or [first])
             for each in others:
                 if each.object.casefold() != first.object.casefold():
-                    waits: dict[str, Any] = {
-                        "state": PENDING,
-                        "operation": "update",
-                        "target_id": first.id,
-                        "decided_at": None,
-                    }
-                    facts.change(memory, each, "proposed", **waits)
+                    waits: dict[str, Any] = {"operation": "update", "target_id": first.id, "decided_at": None}
+                    facts.change(memory, each, "proposed", state=PENDING, **waits)
             _settle_values(memory, first)
 
 

@@ -58,20 +58,13 @@ def tool_calls(db: Database, owner: str, limit: int, since: datetime | None = No
                 where m.owner = ? and c.uid >= ? order by c.id desc limit ?"""
     rows = db.rows(query, (owner, ids.lowest(since) if since else "", limit))
     failures = {"refused: ": "refused", "not run: ": "not run"}  # by how the result begins
-    found = [
-        {
-            "result": ids.handle("message", result) if result else None,
-            "tool": name,
-            "outcome": failures.get(begin, "failed") if failed else "done" if result else "no result",
-            "arguments": arguments,
-            "asked_in": ids.handle("message", message),
-            "session": session,
-            "at": at,
-            "utc_offset": offset,
-        }
-        for message, result, failed, begin, name, arguments, session, at, offset in rows
-    ]
-    return found[::-1]
+    found = []
+    for message, result, failed, begin, name, arguments, session, at, offset in rows[::-1]:
+        outcome = failures.get(begin, "failed") if failed else "done" if result else "no result"
+        call = {"result": ids.handle("message", result) if result else None, "tool": name, "outcome": outcome}
+        call |= {"arguments": arguments, "asked_in": ids.handle("message", message), "session": session}
+        found.append(call | {"at": at, "utc_offset": offset})
+    return found
 
 
 _SUBJECTS = " ".join(

@@ -286,7 +286,7 @@ def collect(db: Database, owner: str, period: Period, characters: int) -> Materi
 def parts_with_messages(db: Database, owner: str, period: Period) -> list[Period]:
     """The period and all smaller ones in it with messages, the shortest first."""
     days = active_days(db, owner, period.first, period.end)
-    parts = periods.all_parts(period)
+    parts = periods.with_all(periods.parts, period)
     return [each for each in parts if each == period or any(each.first <= day < each.end for day in days)]
 
 

@@ -7,7 +7,7 @@
 import re
 import textwrap
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from inspect import getdoc
 from pkgutil import iter_modules
@@ -122,6 +122,8 @@ def command(
     return register
 
 
+deciding = partial(command, on_file=True, decides=True)
+changing = partial(command, on_file=True, changes=True)
 GROUPS = (  # what commands are for; one that is not named is of the last
     ("Talk", "change, repeat and copy messages", "btw copy edit editor raw retry undo"),
     (

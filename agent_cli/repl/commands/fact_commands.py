@@ -17,7 +17,7 @@ from agent_cli.memory.skills import skills
 from agent_cli.messages import Origin, Receipt, Request, joined
 from agent_cli.render.layout import Verbatim
 from agent_cli.repl import pages
-from agent_cli.repl.commands.commands import Page, Result, Screen, command
+from agent_cli.repl.commands.commands import Page, Result, Screen, command, deciding
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.review import ReviewScreen
 from agent_cli.store import ids
@@ -37,7 +37,7 @@ class _Statement:
     agreed: bool = False  # the person has read it, and typed /remember by hand
 
 
-@command("/review", on_file=True, decides=True, examples=("/review",))
+@deciding("/review", examples=("/review",))
 def review_(conversation: Conversation, argument: str) -> Screen:
     """Decide on what waits for your yes."""
     app = conversation.app
@@ -50,12 +50,7 @@ def review_(conversation: Conversation, argument: str) -> Screen:
     return Screen(show)
 
 
-@command(
-    "/remember [TEXT]",
-    on_file=True,
-    decides=True,
-    examples=("/remember I live in Graz", "/remember --here the tests run with make"),
-)
+@deciding("/remember [TEXT]", examples=("/remember I live in Graz", "/remember --here the tests run with make"))
 def remember(conversation: Conversation, argument: str) -> str:
     """Keep a statement at once: you typed it. Without words, what your last message states.
 
@@ -119,13 +114,7 @@ def facts_(conversation: Conversation, argument: str) -> Result:
     return Page(lambda display: "\n\n".join([pages.facts_page(rows, display), *waits]))
 
 
-@command(
-    "/profile [always|never FACT]",
-    completes=("fact",),
-    on_file=True,
-    decides=True,
-    examples=("/profile", "/profile always f3"),
-)
+@deciding("/profile [always|never FACT]", completes=("fact",), examples=("/profile", "/profile always f3"))
 def profile_(conversation: Conversation, argument: str) -> Result:
     """Show what every session is told of you, word for word; always or never decide it for one fact."""
     app = conversation.app

@@ -25,7 +25,7 @@ from agent_cli.memory.search.candidates import Filter
 from agent_cli.messages import Receipt
 from agent_cli.render.styles import Display
 from agent_cli.repl import pages
-from agent_cli.repl.commands.commands import Asking, Page, Result, command
+from agent_cli.repl.commands.commands import Asking, Page, Result, changing, command, deciding
 from agent_cli.repl.conversation import Conversation
 from agent_cli.text import counted
 
@@ -33,12 +33,7 @@ _SHOWN = 20
 VERBS = ("done", "snooze", "rm", "restore", "reopen")
 
 
-@command(
-    "/note TEXT",
-    on_file=True,
-    changes=True,
-    examples=("/note milk and bread", "/note the spare key hangs behind the door"),
-)
+@changing("/note TEXT", examples=("/note milk and bread", "/note the spare key hangs behind the door"))
 def note(conversation: Conversation, argument: str) -> Result:
     """Save a note."""
     app = conversation.app
@@ -114,13 +109,7 @@ def show(conversation: Conversation, argument: str) -> Result:
     return Page(lambda display: pages.row_page(app.db, app.scope.owner, argument, app.time(), display))
 
 
-@command(
-    "/forget ID…|TOPIC",
-    completes=("handle",),
-    on_file=True,
-    decides=True,
-    examples=("/forget m9 n4", "/forget my old address"),
-)
+@deciding("/forget ID…|TOPIC", completes=("handle",), examples=("/forget m9 n4", "/forget my old address"))
 def forget_(conversation: Conversation, argument: str) -> Result:
     """Erase what is remembered and all that came of it. Asks first.
 
@@ -162,11 +151,8 @@ def _erased(receipt: erasure_receipt.Receipt, files: Sequence[str] = ()) -> str:
     return Receipt("\n".join([f"Erased. {receipt.sentence()}", *files, *receipt.details(), *receipt.remedies()]))
 
 
-@command(
-    "/remind TEXT WHEN",
-    on_file=True,
-    changes=True,
-    examples=("/remind call the dentist friday 3pm", "/remind water the plants every monday 8:00"),
+@changing(
+    "/remind TEXT WHEN", examples=("/remind call the dentist friday 3pm", "/remind water the plants every monday 8:00")
 )
 def remind(conversation: Conversation, argument: str) -> str:
     """Remind you of something: /remind call the dentist friday 3pm.
@@ -180,13 +166,7 @@ def remind(conversation: Conversation, argument: str) -> str:
     return Receipt(f"kept {tasks.receipt(task, app.time())}")
 
 
-@command(
-    "/tasks [done|… ID]",
-    completes=("task",),
-    on_file=True,
-    changes=True,
-    examples=("/tasks done t4", "/tasks snooze t4 1 hour"),
-)
+@changing("/tasks [done|… ID]", completes=("task",), examples=("/tasks done t4", "/tasks snooze t4 1 hour"))
 def tasks_(conversation: Conversation, argument: str) -> Result:
     """List what is to be done, or change it.
 
@@ -215,11 +195,9 @@ def tasks_(conversation: Conversation, argument: str) -> Result:
     return Receipt("\n".join(f"snoozed {tasks.receipt(each, now)}" for each in snoozed))
 
 
-@command(
+@changing(
     "/docs [add PATH|sync|rm PATH]",
     completes=("documents",),
-    on_file=True,
-    changes=True,
     examples=("/docs add ~/papers", "/docs rm ~/papers/old.pdf"),
 )
 def docs(conversation: Conversation, argument: str) -> Work | str:

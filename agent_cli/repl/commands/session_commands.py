@@ -22,7 +22,7 @@ from agent_cli.messages import Receipt
 from agent_cli.render.layout import Verbatim, cut
 from agent_cli.repl import pages
 from agent_cli.repl.commands import commands
-from agent_cli.repl.commands.commands import Leave, Result, Resumed, Screen, command
+from agent_cli.repl.commands.commands import Leave, Result, Resumed, Screen, changing, command
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.keyboard import key_reader
 from agent_cli.store import ids
@@ -67,7 +67,7 @@ def new(conversation: Conversation, argument: str) -> Result:
     return "this session is new"
 
 
-@command("/close", on_file=True, changes=True, examples=("/close",))
+@changing("/close", examples=("/close",))
 def close(conversation: Conversation, argument: str) -> Result:
     """Close the session and write its summary. Ctrl-C keeps it open."""
     session = conversation.session
@@ -100,7 +100,7 @@ def resume(conversation: Conversation, argument: str) -> Result:
     return resumed(sessions.resolve(app.db, argument, app.scope.owner)) if argument else Screen(show)
 
 
-@command("/rename TITLE", on_file=True, changes=True, examples=("/rename Tax return", "/rename Router in the attic"))
+@changing("/rename TITLE", examples=("/rename Tax return", "/rename Router in the attic"))
 def rename(conversation: Conversation, argument: str) -> Result:
     """Give the session a title."""
     session = conversation.session
