@@ -80,7 +80,8 @@ class Door:
     def close(self) -> None:
         with suppress(AgentError):  # what is left open is closed at the next start
             for session in self._apps:
-                closing.close(self._app.db, session, self._app.time, actor="program")
+                if not sessions.is_open_elsewhere(self._app.db, session):
+                    closing.close(self._app.db, session, self._app.time, actor="program")
             background.start(self._app)
 
     async def initialize(self, protocol_version: int, **_: Any) -> Any:
@@ -112,9 +113,9 @@ class Door:
 
     async def list_sessions(self, cwd: str | None = None, **_: Any) -> Any:
         """The latest sessions: of a folder, else of all that have one."""
-        found = []
+        found, place = [], self._app_in(cwd).scope.place if cwd else ""
         for row in sessions.listing(self._app.db, self._app.scope.owner, _LISTED):
-            if row["place"] == self._app_in(cwd).scope.place if cwd else Path(row["place"]).is_absolute():
+            if row["place"] == place if cwd else Path(row["place"]).is_absolute():
                 about = {"title": row["title"], "updated_at": row["last_at"]}
                 found.append(schema.SessionInfo(session_id=row["id"], cwd=cwd or row["place"], **about))
         return schema.ListSessionsResponse(sessions=found)
