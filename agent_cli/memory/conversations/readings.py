@@ -18,19 +18,8 @@ from agent_cli.store.db import Database
 from agent_cli.text import one_line
 from agent_cli.values import frozen
 
-_TRUSTED: list[Origin] = [
-    "typed",
-    "pasted",
-    "piped",
-    "file",
-    "import",
-    "http",
-    "editor",
-    "mcp",
-    "schedule",
-    "tool",
-    "model",
-]
+_TRUSTED: list[Origin] = ["typed", "pasted", "piped", "file", "import", "http", "editor", "mcp"]
+_TRUSTED += ["schedule", "tool", "model"]
 ORIGINS: tuple[Origin, ...] = ("file", "piped", "http", "editor", "tool")
 # Tools whose results are the program's own text, and those whose results the person has approved.
 PROGRAM_WORDED = ("jot", "save_note", "propose_fact", "create_reminder", "complete_task", "draft_message", "calculate")
@@ -139,12 +128,8 @@ def _description(db: Database, read: Reading) -> str:
                where r.id = ? order by q.id desc limit 1"""
     arguments = db.value(query, (read.message,)) if read.origin == "tool" and not read.row else None
     words = " ".join(map(str, json.loads(arguments or "{}").values()))
-    named = {
-        "file": f"the file {read.name}".strip(),
-        "http": "what came over HTTP",
-        "editor": "what came from an editor",
-        "piped": "what was piped in",
-    }
+    named = {"http": "what came over HTTP", "editor": "what came from an editor", "piped": "what was piped in"}
+    named["file"] = f"the file {read.name}".strip()
     what = read.name if read.name == _NOTE else named.get(read.origin, read.name)
     return f"{one_line(f'{what} {words}', 80)}, {read.handle}"
 
