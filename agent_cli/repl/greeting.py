@@ -204,10 +204,11 @@ class ModelOffer:
         return known
 
     def accept(self, line: str) -> Work | None:
-        """What was offered for this answer, or None. The offer ends anyway: a later `y` answers something else."""
-        offered, self._offered = self._offered, {}
+        """What was offered for this answer, or None. The offer stands until a model answers: then `y` is for that."""
         typed = line.strip().lower()
-        return offered.get("y" if typed == "yes" else typed)
+        work = None if self._app.model else self._offered.get("y" if typed == "yes" else typed)
+        self._offered = {} if work else self._offered
+        return work
 
     def _try_small(self, cancel: Cancel, approve: Approve) -> Iterator[Event]:
         models.use_local(self._app, local.SMALL)
