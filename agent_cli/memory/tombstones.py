@@ -41,9 +41,9 @@ def erased_among(db: Database, texts: Iterable[str], owner: str = PERSON) -> set
 
 
 def erased_at(db: Database, texts: Iterable[str], owner: str = PERSON) -> str:
-    """When the first of these texts that this owner erased was erased last; empty: none was."""
-    asked = [text for text in texts if text.strip()] if any_exist(db) else []
-    return next(filter(None, _times(db, asked, owner)), "")
+    """When this owner last erased one of these texts; empty: none was erased."""
+    asked = [text for text in texts if text.strip()]
+    return max(_times(db, asked, owner), default="") if any_exist(db) else ""
 
 
 def _times(db: Database, texts: Iterable[str], owner: str) -> list[str]:

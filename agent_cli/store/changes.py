@@ -341,6 +341,12 @@ def _next_uid(uid: str) -> str:
     return uid[:10] + ids.letters(digest)[10:]
 
 
+def send_again(db: Database, rows: Iterable[tuple[str, str]]) -> None:
+    """Note these rows, (kind, uid), as ones to be sent. Runs in the caller's transaction."""
+    for kind, uid in rows:
+        _send(db, kind, "select ?", (uid,))
+
+
 def _send(db: Database, kind: str, uids: str, values: Sequence[Any]) -> None:
     """Note the rows with the uids that a query gives as ones to be sent."""
     query = f"""insert into sync_unsent (kind, uid) select '{kind}', * from ({uids}) where true

@@ -1,6 +1,6 @@
 """The folder in which a person's machines exchange what is remembered. Each writes in a folder of its own alone:
 
-    FOLDER/NAME OF THE KEY/MACHINE/FIRST-LAST-SIZE.segment
+    FOLDER/NAME OF THE KEY/MACHINE/FIRST-LAST-SIZE-RANDOM.segment
 
 A segment is a sealed SQLite file of rows that is never changed once it has its name: it stands for the numbers FIRST to
 LAST of its machine, and is whole when it has SIZE bytes. Merged ones stand for more than one number.
@@ -25,7 +25,7 @@ from agent_cli.values import frozen
 FORMAT = 1
 _MOST, _SMALL = 30, 1_000_000  # segments of a machine, of which those of so many bytes are merged
 _SALT = 16  # bytes with which each sealed file begins
-_NAME = re.compile(r"(\d{1,12})-(\d{1,12})-(\d{1,15})\.segment")
+_NAME = re.compile(r"(\d{1,12})-(\d{1,12})-(\d{1,15})-[0-9a-f]{8}\.segment")
 _KEY_NAME = re.compile(r"[0-9a-f]{16}")
 
 Entry = tuple[str, str, Data | None]
@@ -97,7 +97,7 @@ class Folder:
                     rows = ((kind, uid, data and json.dumps(data, ensure_ascii=False)) for kind, uid, data in entries)
                     db.execute_many("insert into entry (kind, uid, data) values (?, ?, ?)", rows)
             size = part.stat().st_size
-            path = self.own_path / f"{first:08}-{last:08}-{size}.segment"
+            path = self.own_path / f"{first:08}-{last:08}-{size}-{secrets.token_hex(4)}.segment"
             atomic_file.move(part, path)
         except OSError as error:
             raise StoreError(f"{self.own_path}: nothing can be written there ({error.strerror})") from error
@@ -114,9 +114,15 @@ class Folder:
                 each.path.unlink(missing_ok=True)
 
     def clean(self, is_dropped: Collection[str]) -> None:
-        """Rewrite the segments of this machine without these rows, and without what a later segment has anew."""
-        seen = {*is_dropped}
-        for segment in reversed(self.segments(self.machine)):
+        """Rewrite the segments of this machine without these rows, and without what a later segment has anew; delete
+        those that another one stands for."""
+        seen, left_over = {*is_dropped}, list[Segment]()
+        for segment in self.segments(self.machine):
+            if any(each.first <= segment.first and segment.last <= each.last for each in left_over):
+                segment.path.unlink(missing_ok=True)
+            else:
+                left_over.append(segment)
+        for segment in reversed(left_over):
             entries = list(self.read(segment))
             left = [entry for entry in entries if entry[2] is None or entry[1] not in seen]
             seen.update(uid for _, uid, data in entries if data is not None)
@@ -177,6 +183,12 @@ def machine(db: Database) -> str:
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise StoreError(f"{path} cannot be read or written ({error.strerror})") from error
+
+
+def drop_name(db: Database) -> None:
+    """Let this machine have another name from now on: the others have read what the former one wrote."""
+    if db.key_folder:
+        (db.key_folder / "machine").unlink(missing_ok=True)
 
 
 @contextmanager

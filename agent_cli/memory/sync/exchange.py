@@ -1,6 +1,7 @@
 """One exchange with the person's other machines: their segments are read, what is gone there is erased here, and what
 has changed here is written as this machine's next segment."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -14,12 +15,13 @@ from agent_cli.memory.forgetting.erasure_receipt import Receipt
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.sync import merge
 from agent_cli.memory.sync.merge import Taken
-from agent_cli.store import changes, events, jobs, segments
+from agent_cli.store import changes, events, jobs, meta, segments
 from agent_cli.store.changes import FORGOTTEN
 from agent_cli.store.db import Database
 from agent_cli.store.segments import Entry, Folder, Segment
 
 JOB = "sync"
+_WRITTEN = "segments written"  # in meta
 _PAGE = 4000  # rows of a segment
 
 Progress = Callable[[str, int, int | None], None]
@@ -40,6 +42,7 @@ def run(memory: MemoryContext, root: Path, progress: Progress = lambda what, don
     folder = segments.open_folder(db, root)
     with segments.locked(db):
         changes.turn_on(db)
+        _read_unknown(memory, folder, done)
         for machine in folder.machines():
             _read(memory, folder, machine, done, progress)
         if any(done.taken.new.values()) or done.taken.changed or changes.count_waiting(db):
@@ -54,6 +57,7 @@ def run(memory: MemoryContext, root: Path, progress: Progress = lambda what, don
         _clean(db, folder)
         _write(db, folder, done, progress)
         folder.merge()
+        _record(db, folder)
         if done.sent or any(done.taken.new.values()) or done.taken.changed:
             events.append(db, memory.time, "synced", "", actor="program")
     return done
@@ -73,7 +77,9 @@ def leave(db: Database, root: Path) -> None:
     folder = segments.open_folder(db, root)
     with segments.locked(db):
         changes.turn_off(db)
+        meta.drop(db, _WRITTEN)
         folder.remove_own()
+        segments.drop_name(db)
 
 
 def _read(memory: MemoryContext, folder: Folder, machine: str, done: Exchange, progress: Progress) -> None:
@@ -99,11 +105,38 @@ def _read(memory: MemoryContext, folder: Folder, machine: str, done: Exchange, p
         done.left.append(f"a part of what {machine} wrote has not come yet: the rest is read the next time")
 
 
+def _read_unknown(memory: MemoryContext, folder: Folder, done: Exchange) -> None:
+    """Take what stands in this machine's name and was not written with this file: by a copy of the whole home, or in a
+    folder that was restored. Others may have read something else by that name, so it is sent again."""
+    db, known = memory.db, _recorded(memory.db)
+    for segment in folder.segments(folder.machine):
+        if segment.path.name not in known and segment.last <= changes.position(db, folder.machine) and segment.is_whole:
+            with db.write():
+                entries = list(folder.read(segment))
+                merge.take(memory, entries, done.taken)
+                changes.send_again(db, [(kind, uid) for kind, uid, _ in entries])
+
+
+def _recorded(db: Database) -> list[str]:
+    """The names of the segments that this machine left in the folder."""
+    return list(json.loads(meta.get(db, _WRITTEN) or "[]"))
+
+
+def _record(db: Database, folder: Folder) -> None:
+    if (names := _names(folder)) != _recorded(db):
+        meta.put(db, _WRITTEN, json.dumps(names))
+
+
+def _names(folder: Folder) -> list[str]:
+    return [each.path.name for each in folder.segments(folder.machine)]
+
+
 def _clean(db: Database, folder: Folder) -> None:
     """Take what was erased since the last time out of this machine's segments."""
     erasures = tombstones.erasure_count(db)
-    if erasures != changes.cleaned(db):
+    if erasures != changes.cleaned(db) or _recorded(db) != _names(folder):
         folder.clean(changes.outdated(db))
+        _record(db, folder)
         changes.set_cleaned(db, erasures)
 
 
@@ -125,6 +158,7 @@ def _write(db: Database, folder: Folder, done: Exchange, progress: Progress) -> 
             folder.write(first or number, number, entries)
             changes.sent(db, rows[-1][0] if rows else 0)
             changes.set_position(db, folder.machine, number)
+            _record(db, folder)
         first, done.sent = 0, done.sent + len(entries)
         progress("written", done.sent, total)
 

@@ -399,9 +399,58 @@ def test_only_what_is_the_persons_goes_to_other_machines(one, two):
     assert two.db.rows("select text from note") == [("of the person",)]
 
 
+def test_a_machine_that_takes_part_again_is_read_again(one, two):
+    for word in ("first", "second"):
+        notes.add(one.db, HERE, word, one.time)
+        meet(one, two)
+    exchange.leave(one.db, one.root)
+    one.name = segments.machine(one.db)
+    notes.add(one.db, HERE, "while it took no part", one.time)
+    meet(one, two)
+    assert "while it took no part" in noted(two)
+
+
+def test_an_old_segment_that_returns_to_the_folder_does_not_stay_there_with_erased_words(one, two, tmp_path):
+    notes.add(one.db, HERE, "Minka is fed at noon", one.time)
+    meet(one, two)
+    shutil.copytree(one.root, tmp_path / "old")
+    forget(one, "n1")
+    meet(one, two)
+    shutil.copytree(tmp_path / "old", one.root, dirs_exist_ok=True)
+    assert b"Minka" in one.files()
+    one.exchange()
+    one.db.truncate_journal()
+    assert b"Minka" not in one.files()
+
+
+def test_two_copies_of_a_whole_home_and_a_third_machine_know_the_same_in_the_end(one, two, tmp_path):
+    notes.add(one.db, HERE, "first", one.time)
+    meet(one, two)
+    twin = Machine(tmp_path / "twins", "one")
+    for _ in one.db.copy_into(twin.db):
+        pass
+    shutil.copytree(one.root, twin.root, dirs_exist_ok=True)
+    notes.add(one.db, HERE, "of one", one.time)
+    notes.add(twin.db, HERE, "of its twin, which has somewhat more to say: " + "bla " * 3000, twin.time)
+    one.exchange()
+    twin.exchange()
+    for _ in range(4):
+        for each in (one, twin, two):
+            for path in [path for other in (one, twin, two) for path in other.root.rglob("*.segment")]:
+                target = each.root / path.parent.parent.name / path.parent.name / path.name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                if not target.exists():
+                    shutil.copyfile(path, target)
+            each.exchange()
+    assert differences(one, twin, two) == []
+    assert len(noted(two)) == 3
+    twin.db.close()
+
+
 def test_what_changed_before_it_was_turned_on_is_sent_whole_and_turning_it_off_ends_it(one, two):
     two.exchange()
     exchange.leave(two.db, two.root)
+    two.name = segments.machine(two.db)
     assert (changes.is_on(two.db), list(two.root.rglob("*.segment"))) == (False, [])
     notes.add(two.db, HERE, "meanwhile", two.time)
     assert changes.count_unsent(two.db) == 0
