@@ -12,7 +12,6 @@ import base64
 import json
 import os
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 
 from agent_cli import atomic_file
@@ -39,7 +38,7 @@ def digests(db: Database, texts: Iterable[str]) -> list[str]:
 def all_digests(db: Database, texts: Iterable[str]) -> list[tuple[str, ...]]:
     """The hashes of each text by the present key and by those before it."""
     words, former = list(texts), json.loads(meta.get(db, _FORMER) or "[]")
-    keys = [secret(db), *(key for name in former if (key := _former_key(db.key_folder, name)))]
+    keys = [secret(db), *(key for name in former if (key := _content(db, name)))]
     return list(zip(*(_digests(words, key) for key in keys), strict=True))
 
 
@@ -120,21 +119,18 @@ def is_in_database(db: Database) -> bool:
 
 
 def _read(db: Database) -> bytes | None:
-    return _content(db.key_folder, meta.get(db, _NAME) or "")
+    return _content(db, meta.get(db, _NAME) or "")
 
 
-def _content(folder: Path | None, name: str) -> bytes | None:
+def _content(db: Database, name: str) -> bytes | None:
     """The key with this name; None where it is missing."""
     if name and (sealed := meta.get(db, _SEALED + name)):
         return bytes.fromhex(sealed)
     try:
-        content = (folder / f"{name}.key").read_bytes() if folder and name else b""
+        content = (db.key_folder / f"{name}.key").read_bytes() if db.key_folder and name else b""
     except OSError:  # unreadable is as good as missing
         return None
     return content if len(content) == _LENGTH else None
-
-
-_former_key = cache(_content)  # a thousand texts may be compared one by one
 
 
 def _write(db: Database) -> bytes:

@@ -114,15 +114,9 @@ class Folder:
                 each.path.unlink(missing_ok=True)
 
     def clean(self, is_dropped: Collection[str]) -> None:
-        """Rewrite the segments of this machine without these rows, and without what a later segment has anew; delete
-        those that another one stands for."""
-        seen, left_over = {*is_dropped}, list[Segment]()
-        for segment in self.segments(self.machine):
-            if any(each.first <= segment.first and segment.last <= each.last for each in left_over):
-                segment.path.unlink(missing_ok=True)
-            else:
-                left_over.append(segment)
-        for segment in reversed(left_over):
+        """Rewrite the segments of this machine without these rows, and without what a later segment has anew."""
+        seen = {*is_dropped}
+        for segment in reversed(self.segments(self.machine)):
             entries = list(self.read(segment))
             left = [entry for entry in entries if entry[2] is None or entry[1] not in seen]
             seen.update(uid for _, uid, data in entries if data is not None)
