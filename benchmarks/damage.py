@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from agent_cli.errors import StoreError
-from agent_cli.store import backup
+from agent_cli.store import backup, sealing
 from agent_cli.store.db import Database
 from tests.conftest import Program
 
@@ -43,11 +43,13 @@ def run(options: Sequence[str] = ()) -> bool:
     """Print the figures; whether the targets are met."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks damage")
     parser.add_argument("--files", type=int, default=FILES, help="how many damaged files")
-    files = parser.parse_args(options).files
+    parser.add_argument("--sealed", action="store_true", help="sealed files")
+    chosen = parser.parse_args(options)
+    files: int = chosen.files
     outcome: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         program = Program(Path(folder))
-        whole = _made(program)
+        whole = _made(program, sealed=chosen.sealed)
         for seed in range(files):
             outcome += damage_one(program, whole, seed)
     print(f"\n{files} damaged files, {len(COMMANDS)} commands on each")
@@ -56,13 +58,17 @@ def run(options: Sequence[str] = ()) -> bool:
     return not outcome["tracebacks"] and not outcome["texts destroyed"]
 
 
-def _made(program: Program) -> bytes:
+def _made(program: Program, *, sealed: bool) -> bytes:
     """The bytes of a file with notes, facts and conversations."""
     for number in range(30):
         program("notes", "add", f"note {number} of the harbour " + "and its boats " * 20)
     for number in range(3):
         program("-m", "offline", "ask", f"question {number}: what of the harbour?")
     program("facts", "add", "The person lives at the harbour")
+    if sealed:
+        key_file = program.home / "agent.key"
+        assert program("db", "seal", "--key-file", str(key_file)).code == 0
+        sealing.KEYS.settings = {"key_file": str(key_file)}
     return program.db.read_bytes()
 
 

@@ -246,13 +246,16 @@ def _reseal(place: Path, key: bytes | None) -> None:
             except StoreError as error:
                 left.append(str(error))
         for file in () if left else keyed_hash.settle(db):
-            file.unlink(missing_ok=True)
+            try:
+                file.unlink(missing_ok=True)
+            except OSError as error:
+                left.append(f"{file} cannot be deleted ({error.strerror}): it has a key that belongs into the database")
     what = "sealed" if key else "no longer sealed"
     output.lines(f"{what}: {each}" for each in done)
     if not (done or left):
         output.note(f"nothing to do: {place} and its backups {'have this key' if key else 'are not sealed'}")
     if left:
-        raise StoreError("not every backup was changed; do this again once it can be:\n" + "\n".join(left))
+        raise StoreError("not everything was changed; do this again once it can be:\n" + "\n".join(left))
 
 
 @app.command(decides=True)

@@ -7,13 +7,14 @@ from pathlib import Path
 
 from agent_cli.errors import StoreError
 from agent_cli.memory.planner import notes
-from agent_cli.store import file
+from agent_cli.store import file, sealing
 from tests import exports
 from tests.conftest import HERE, NOON, Program, noon
 
 NOW = "2026-03-04T12:00:00+00:00"
 FORGOTTEN = "Quirin hid the lantern"
 COPY, SAVED, OUT = "copy.db", "saved.db", "out"
+KEY, OTHER_KEY = "agent.key", "echo 5eed"  # a file, and a command that prints another
 SETTINGS = Path(".config", "agent-cli", "config.toml")
 
 COMMANDS: tuple[tuple[str, ...], ...] = (
@@ -39,7 +40,9 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("index", "rebuild"),
     ("jobs", "run", "--until-idle"),
     ("skills", "export", "--to", OUT),
+    ("db", "seal", "--key-file", KEY),
 )
+SEALED_COMMANDS = (*COMMANDS[:-1], ("db", "key", "change", "--command", OTHER_KEY), ("db", "unseal"))
 
 _ROWS = {
     "note": "select text from note where hidden_at is null",
@@ -64,8 +67,9 @@ class State:
     files: dict[str, object] = field(default_factory=dict)
 
 
-def make_home(program: Program) -> None:
+def make_home(program: Program, *, sealed: bool = False) -> None:
     """Put into the home what the commands work on."""
+    sealing.KEYS.settings = {"key_file": str(program.work / KEY), "key_command": OTHER_KEY}
     program.env["AGENT_NOW"] = NOW
     program.let_scripts_decide()
     db = file.open_file(program.db, NOON, print)
@@ -97,6 +101,8 @@ def make_home(program: Program) -> None:
     for number in range(3):
         (work / "papers" / f"paper{number}.txt").write_text(f"paper {number} about tides\n\n" + "ebb and flow " * 50)
     program("config", "set", "num_ctx", "8192")
+    if sealed:
+        assert program("db", "seal", "--key-file", KEY).code == 0
 
 
 def state(program: Program) -> State:

@@ -39,12 +39,12 @@ class Outcome:
 class Bench:
     """A home that is put back before each fault."""
 
-    def __init__(self, folder: Path, library: Path):
+    def __init__(self, folder: Path, library: Path, *, sealed: bool = False):
         home = folder / "home"
         home.mkdir()
         self.program = FaultyProgram(home, library)
         self._kept = folder / "kept"
-        commands.make_home(self.program)
+        commands.make_home(self.program, sealed=sealed)
         shutil.copytree(home, self._kept)
         self.before = commands.state(self.program)
 

@@ -1,4 +1,4 @@
-"""`python -m benchmarks faults [--points N] [--only WORD] [--how HOW]`: print what faults left behind, as a table."""
+"""`python -m benchmarks faults [--points N] [--only WORD] [--how HOW] [--sealed]`: print what faults left behind."""
 
 import argparse
 import sys
@@ -20,6 +20,7 @@ def run(options: Sequence[str] = ()) -> bool:
     parser.add_argument("--points", type=int, default=POINTS, help="calls of a command at which each fault is tried")
     parser.add_argument("--only", default="", help="only commands with this word")
     parser.add_argument("--how", choices=HOWS, action="append", help="only this kind of fault; may be given again")
+    parser.add_argument("--sealed", action="store_true", help="a sealed home")
     chosen = parser.parse_args(options)
     began, total = time.monotonic(), Outcome()
     with tempfile.TemporaryDirectory() as folder:
@@ -28,9 +29,9 @@ def run(options: Sequence[str] = ()) -> bool:
         except shim.Missing as missing:
             print(f"faults: {missing}", file=sys.stderr)
             return False
-        bench = Bench(Path(folder), library)
+        bench = Bench(Path(folder), library, sealed=chosen.sealed)
         print(f"\n{'faults of the disk':<34}" + _cells("faults", "refused", "killed", "lost", "traceback", "broken"))
-        for command in commands.COMMANDS:
+        for command in commands.SEALED_COMMANDS if chosen.sealed else commands.COMMANDS:
             if chosen.only in " ".join(command):
                 total.add(_print(bench, command, chosen.points, chosen.how or HOWS))
         bench.close()

@@ -82,6 +82,8 @@ def test_no_file_of_a_sealed_home_shows_a_word_that_is_told_during_use_or_after(
     assert home("db", "backup", str(home.home / "second.db")).code == 0
     assert home("jobs", "run", "--until-idle").code == 0
     assert home("db", "compact").code == 0
+    home("notes", "add", "the lantern of Quirin")
+    assert "0 left" in home("forget", "n2", "--yes", "--also", "all").out
     copy = {"AGENT_DB": str(home.home / "second.db")}
     assert (works(home), works(home, copy), told(home)) == (True, True, set())
     changed = home("db", "key", "change", "--command", "echo 5eed")
@@ -188,7 +190,7 @@ def test_a_backup_that_could_not_be_sealed_is_named_and_sealed_by_the_next_run(h
     ran = home("db", "seal", "--command", "echo 5eed")
     assert (ran.code, ran.out) == (6, f"sealed: {home.db}\n")
     assert f"{home.home}/backup.db is not there now; if you have it elsewhere, it is as it was" in ran.err
-    assert f"not every backup was changed; do this again once it can be:\n{other}/second.db: " in ran.err
+    assert f"not everything was changed; do this again once it can be:\n{other}/second.db: " in ran.err
     (other / "hidden.db").rename(other / "second.db")
     ran = home("db", "seal")
     assert (ran.code, ran.out) == (0, f"sealed: {other}/second.db\n")

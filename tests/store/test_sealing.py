@@ -4,6 +4,7 @@ from contextlib import closing
 import pytest
 
 from agent_cli.errors import StoreError
+from agent_cli.memory.forgetting import erasure_receipt
 from agent_cli.store import backup, keyed_hash, sealing
 from agent_cli.store.db import Database
 from tests.conftest import empty
@@ -56,6 +57,23 @@ def test_a_sealed_file_opens_with_its_key_alone(sealed, path):
         with pytest.raises(StoreError, match=sentence):
             Database(path, key=key).rows("select * from sqlite_schema")
     assert found(sealed)
+
+
+def test_the_receipt_of_forgetting_searches_the_decrypted_bytes_and_free_pages(path):
+    sealing.KEYS.found[KEY[32:]] = KEY
+    plain = path.with_name("plain.db")
+    for file, key in ((path, KEY), (plain, None)):
+        with closing(Database(file, "delete", key=key)) as db:
+            db.execute("pragma secure_delete = 0; create table word (text text)")
+            db.execute_many("insert into word values (?)", [(f"{WORD} " * 100,)] * 100)
+            db.execute("delete from word")
+    assert min(map(erasure_receipt.uncleared_pages, (path, plain))) > 0
+    found = erasure_receipt.count(path, [WORD.encode()])
+    assert found == erasure_receipt.count(plain, [WORD.encode()])
+    assert found[WORD.lower().encode()] > 5000
+    with closing(Database(path, key=KEY)) as db:
+        db.execute("vacuum")
+    assert (erasure_receipt.count(path, [WORD.encode()]), erasure_receipt.uncleared_pages(path)) == ({}, 0)
 
 
 def test_sealing_takes_the_keys_of_hashes_into_the_file_and_unsealing_puts_them_back(path, tmp_path):
