@@ -167,7 +167,10 @@ def seal(
     key = key_of(place)
     if key and (passphrase or key_file or command):
         raise UsageError(f"{place} is sealed already; `agent db key change` gives it another key")
-    _reseal(place, key or _new_key(invocation, passphrase, key_file, command))
+    if key:
+        _reseal(place, key)
+    else:
+        _seal_anew(invocation, place, passphrase, key_file, command)
 
 
 @app.command(decides=True)
@@ -195,29 +198,37 @@ def change(
     place = _path(invocation).resolve()
     if key_of(place) is None:
         raise UsageError(f"{place} is not sealed; `agent db seal` seals it")
-    _reseal(place, _new_key(invocation, passphrase, key_file, command))
+    _seal_anew(invocation, place, passphrase, key_file, command)
 
 
-def _new_key(invocation: Invocation, passphrase: bool, key_file: Path | None, command: str | None) -> bytes:
-    """A key for a file that is to be sealed, found again at the next start. Raises UsageError and FileSealed."""
+def _seal_anew(
+    invocation: Invocation, place: Path, passphrase: bool, key_file: Path | None, command: str | None
+) -> None:
+    """Seal with another key, which is found again at the next start. Raises UsageError, FileSealed and StoreError."""
     if sum((passphrase, key_file is not None, command is not None)) > 1:
         raise UsageError("--passphrase, --key-file and --command exclude each other")
+    entry, value, loaded = "", "", invocation.settings()
     if passphrase:
         head, secret = sealing.new_head("passphrase"), _typed_passphrase()
     elif key_file:
-        key_file = key_file.expanduser().absolute()
-        sealing.make_key_file(key_file)
-        head, secret = sealing.new_head("key file"), sealing.read(key_file)
-        settings_file.write(invocation.settings().file, "seal.key_file", str(key_file))
+        entry, value = "key_file", str(key_file.expanduser().absolute())
+        sealing.make_key_file(Path(value))
+        head, secret = sealing.new_head("key file"), sealing.read(Path(value))
     elif command:
+        entry, value = "key_command", command
         head, secret = sealing.new_head("key command"), sealing.printed(command)
-        settings_file.write(invocation.settings().file, "seal.key_command", command)
     else:
         head, secret = sealing.new_head("keyring"), sealing.new_key()
         sealing.put_in_keyring(head, secret)
     if not secret.strip():
         raise UsageError("an empty key seals nothing; nothing was changed")
-    return sealing.KEYS.found.setdefault(head, sealing.derived(secret, head))
+    key = sealing.KEYS.found.setdefault(head, sealing.derived(secret, head))
+    if entry:  # beside the former one, until no file has that: whatever fails meanwhile, each of them can be opened
+        former = [each for each in sealing.named(loaded.config.seal, entry) if each != value]
+        settings_file.write(loaded.file, f"seal.{entry}", settings_file.toml_line([value, *former]))
+    _reseal(place, key)
+    if entry:
+        settings_file.write(loaded.file, f"seal.{entry}", settings_file.toml_line(value))
 
 
 def _typed_passphrase() -> str:

@@ -90,7 +90,8 @@ def seal(table: dict[str, Any]) -> str:
     minutes = table.get("lock_after", 0)
     if not isinstance(minutes, int | float) or isinstance(minutes, bool) or minutes < 0:
         return "must hold minutes as lock_after"
-    return texts({key: value for key, value in table.items() if key != "lock_after"})
+    sources = [value for key, value in table.items() if key != "lock_after"]  # each one, or a list of them
+    return texts([each for value in sources for each in (value if isinstance(value, list) else [value])])
 
 
 def recall(table: dict[str, Any]) -> str:

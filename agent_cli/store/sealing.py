@@ -7,7 +7,6 @@ passphrase. Keys and passphrases are in the memory of this process alone.
 
 import os
 import sys
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -73,9 +72,9 @@ class Keys:
         """Where a secret may be, as in "the key in AGENT_KEY", and how it is got; that may raise FileSealed."""
         if self.variable:
             yield f"the key in {VARIABLE}", lambda: self.variable
-        if file := self.settings.get("key_file"):
+        for file in named(self.settings, "key_file"):
             yield f"the key in {file}", partial(read, Path(file))
-        if command := self.settings.get("key_command"):
+        for command in named(self.settings, "key_command"):
             yield f"what {command!r} prints", partial(printed, command)
         if kind_of(head) == "keyring":
             yield "the key in the keyring", partial(_from_keyring, path, head)
@@ -94,6 +93,12 @@ def head_of(path: Path | str) -> bytes | None:
     except OSError:
         return None
     return head if len(head) == _HEAD and head[:8] in _MARKS.values() else None
+
+
+def named(settings: Mapping[str, Any], entry: str) -> list[str]:
+    """The files or commands of the settings: one, or while a key is changed the new one and the former."""
+    value = settings.get(entry, [])
+    return value if isinstance(value, list) else [value]
 
 
 def kind_of(head: bytes) -> Kind:
@@ -118,6 +123,7 @@ def derived(secret: str, head: bytes) -> bytes:
         key = b""
     if len(key) != _LENGTH:
         import hashlib  # with a passphrase alone
+        import unicodedata
 
         typed = unicodedata.normalize("NFC", secret).encode("utf-8", "surrogateescape")
         key = hashlib.scrypt(typed, salt=head, n=1 << 15, r=8, p=1, maxmem=1 << 26, dklen=_LENGTH)

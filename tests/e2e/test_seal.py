@@ -197,6 +197,24 @@ def test_a_backup_that_could_not_be_sealed_is_named_and_sealed_by_the_next_run(h
     assert told(home) == set()
 
 
+def test_a_key_whose_change_is_refused_or_left_at_a_backup_opens_every_file_as_before(home, terminal):
+    sealed_with(home, "key file")
+    screen = terminal().wait_prompt()
+    ran = home("db", "key", "change", "--key-file", str(home.home / "other.key"))
+    assert (ran.code, "another process has the database open" in ran.err) == (6, True)
+    assert works(home)
+    screen.enter("/exit")
+    screen.ended()
+    backup = home.home / "backup.db"
+    whole = backup.read_bytes()
+    backup.write_bytes(whole[:5000])
+    assert home("db", "key", "change", "--key-file", str(home.home / "other.key")).code == 6
+    assert works(home)
+    backup.write_bytes(whole)
+    assert home("db", "seal").out == f"sealed: {backup}\n"
+    assert works(home, {"AGENT_DB": str(backup)})
+
+
 def test_a_backup_is_restored_sealed_as_the_file_in_its_place_is_or_as_itself(home):
     plain = home.home / "plain.db"
     plain.write_bytes(home.db.read_bytes())
