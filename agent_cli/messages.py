@@ -11,8 +11,8 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 Role = Literal["system", "user", "assistant", "tool"]
 
-Origin = Literal["typed", "pasted", "piped", "file", "tool", "import", "http", "editor", "mcp", "schedule", "model"]
-"""How a text came in. Only what the person typed can count as the person's own statement."""
+Origin = Literal["typed", "pasted", "piped", "file", "import", "http", "editor", "mcp", "schedule", "tool", "model"]
+"""How a text came in, the most trusted first. Only what the person typed can count as their own statement."""
 
 
 @frozen

@@ -23,7 +23,7 @@ from agent_cli.app import background, models, turns, upkeep
 from agent_cli.cli import output
 from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.options import argument, flag, group, option
-from agent_cli.errors import AgentError, Cancelled, ModelUnavailable, StoreError, TimedOut, UsageError
+from agent_cli.errors import AgentError, ModelUnavailable, StoreError, UsageError
 from agent_cli.llm.chat import broken
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.conversations import sessions
@@ -197,35 +197,12 @@ def _turn(asked: AskOptions, parts: Sequence[Part], session: int) -> events.Tran
     app, cancel = asked.invocation.app(), Cancel()
     cancel_on(cancel, signal.SIGINT)
     too_late = f"no whole answer within {asked.timeout or 0:g} s; what arrived is kept (--timeout)"
-    with limited(cancel, asked.timeout, too_late):
+    with cancel.limited(asked.timeout, too_late):
         context = turns.tool_context(app, app.db, session)
         question = Question(context, parts, _approver(asked, cancel), cancel, instructions=asked.system)
         turn = turns.run(app, question, lambda: (_model(asked.invocation), ""))
         with closed_after(turn):  # when the reader has gone, so that what arrived is kept as cut off
             return _print_turn(turn, asked, context)
-
-
-@contextmanager
-def limited(cancel: Cancel, seconds: float | None, message: str) -> Iterator[None]:
-    """Cancel what runs inside after so many seconds; None: never. Then raises TimedOut with the message."""
-    late = threading.Event()
-
-    def give_up() -> None:
-        late.set()
-        cancel()
-
-    timer = threading.Timer(seconds or 0, give_up)
-    timer.daemon = True
-    if seconds:
-        timer.start()
-    try:
-        yield
-    except Cancelled:
-        if late.is_set():
-            raise TimedOut(message) from None
-        raise
-    finally:
-        timer.cancel()
 
 
 def cancel_on(cancel: Cancel, *signals: int) -> list[int]:

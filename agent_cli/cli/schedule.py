@@ -422,7 +422,7 @@ def _run_turn(app: App, schedule: Schedule, stop: Cancel) -> turns.Outcome:
         models.switch(app, schedule.model)
     cancel = Cancel()
     too_late = f"no whole answer within {TIME_LIMIT // 60} minutes; what arrived is kept"
-    with ask.limited(cancel, TIME_LIMIT, too_late), stop.on_cancel(cancel):
+    with cancel.limited(TIME_LIMIT, too_late), stop.on_cancel(cancel):
         asked, title, rounds = [Part(words, "schedule")], f"scheduled: {schedule.name}", app.config.schedule_rounds
         return turns.run_once(app, asked, "schedule", cancel, title=title, instructions=instructions, rounds=rounds)
 

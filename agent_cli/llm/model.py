@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from agent_cli.errors import Cancelled
+from agent_cli.errors import Cancelled, TimedOut
 from agent_cli.messages import Message, ToolCall
 from agent_cli.values import frozen
 
@@ -91,6 +91,28 @@ class Cancel:
             with self._lock:
                 if callback in self._callbacks:
                     self._callbacks.remove(callback)
+
+    @contextmanager
+    def limited(self, seconds: float | None, message: str) -> Iterator[None]:
+        """Set it after so many seconds while the block runs; None: never. Then raises TimedOut with the message."""
+        late = threading.Event()
+
+        def give_up() -> None:
+            late.set()
+            self()
+
+        timer = threading.Timer(seconds or 0, give_up)
+        timer.daemon = True
+        if seconds:
+            timer.start()
+        try:
+            yield
+        except Cancelled:
+            if late.is_set():
+                raise TimedOut(message) from None
+            raise
+        finally:
+            timer.cancel()
 
 
 class ChatModel(Protocol):

@@ -11,7 +11,6 @@ forgotten, the messages are read again. An answer that cannot be parsed parks th
 about as its subject: retried, it reads again from that message.
 """
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -22,7 +21,7 @@ from agent_cli import clock, kinds
 from agent_cli.agent.jobs import summariser
 from agent_cli.agent.jobs.job_context import INDEX, LOOK, REPAIR, REST, Effect, JobContext, Postponed, text_of, watched
 from agent_cli.agent.listener import LEARN, REFLECT, REFLECT_DELAY
-from agent_cli.errors import AgentError, Cancelled, ContextExceeded, ModelUnavailable, StoreBusy
+from agent_cli.errors import AgentError, Cancelled, ContextExceeded, ModelUnavailable, StoreBusy, TimedOut
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.conversations.log import Entry
@@ -59,17 +58,9 @@ def run_one(context: JobContext) -> bool:
     job = jobs.claim(context.db, context.time(), () if context.is_resting else APART)
     if job is None:
         return False
-    late = threading.Event()
-
-    def give_up() -> None:
-        late.set()
-        context.cancel()
-
-    timer = threading.Timer(TIME_LIMIT, give_up)
-    timer.daemon = True
-    timer.start()
+    limited = context.cancel.limited(TIME_LIMIT, f"not done within {TIME_LIMIT // 60} minutes")
     try:
-        with watched(context.db, context.time, context.cancel) as cancel:
+        with limited, watched(context.db, context.time, context.cancel) as cancel:
             effect = HANDLERS[job.kind](replace(context, cancel=cancel), job)
         with context.db.write():
             jobs.finish(context.db, job, context.time())
@@ -77,20 +68,18 @@ def run_one(context: JobContext) -> bool:
                 effect()
     except jobs.LeaseLost:
         pass  # another worker runs it
+    except TimedOut as late:
+        jobs.fail(context.db, job, str(late), context.time())
+        raise Cancelled("stopped") from late
     except (Cancelled, KeyboardInterrupt, SystemExit) as error:
-        if late.is_set():
-            jobs.fail(context.db, job, f"not done within {TIME_LIMIT // 60} minutes", context.time())
-        else:
-            jobs.release(context.db, job)
-        if late.is_set() or context.cancel or not isinstance(error, Cancelled):
+        jobs.release(context.db, job)
+        if context.cancel or not isinstance(error, Cancelled):
             raise
     except Postponed as postponed:
         jobs.release(context.db, job, postponed.until)
     except Exception as error:  # a bug too: the other jobs go on, and `agent jobs list` shows it
         reason = str(error) if isinstance(error, AgentError) else f"{type(error).__name__}: {error}"
         jobs.fail(context.db, job, reason, context.time())
-    finally:
-        timer.cancel()
     return True
 
 

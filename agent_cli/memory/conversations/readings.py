@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import PurePath
-from typing import Any
+from typing import Any, get_args
 
 from agent_cli import clock
 from agent_cli.memory.conversations import log
@@ -18,8 +18,7 @@ from agent_cli.store.db import Database
 from agent_cli.text import one_line
 from agent_cli.values import frozen
 
-_TRUSTED: list[Origin] = ["typed", "pasted", "piped", "file", "import", "http", "editor", "mcp"]
-_TRUSTED += ["schedule", "tool", "model"]
+_TRUSTED: tuple[Origin, ...] = get_args(Origin)
 ORIGINS: tuple[Origin, ...] = ("file", "piped", "http", "editor", "tool")
 # Tools whose results are the program's own text, and those whose results the person has approved.
 PROGRAM_WORDED = ("jot", "save_note", "propose_fact", "create_reminder", "complete_task", "draft_message", "calculate")

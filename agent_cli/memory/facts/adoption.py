@@ -196,7 +196,9 @@ def settle_merged(memory: MemoryContext, found: Sequence[int]) -> None:
         fact = facts.many(memory.db, [id], memory.scope.owner)[0]
         if not fact.is_accepted or fact.is_over(now):
             continue
-        alike = [each for each in facts.same(memory.db, fact.owner, fact.statement) if _is_twin(each, fact, now)]
+        scope = fact.place, fact.session_id, fact.statement.casefold()
+        same = [each for each in facts.same(memory.db, fact.owner, fact.statement) if each.is_open(now)]
+        alike = [each for each in same if (each.place, each.session_id, each.statement.casefold()) == scope]
         first, *others = facts.by_uid(memory.db, [fact, *(each for each in alike if each.id != id)])
         for each in others:
             facts.change(memory, each, "hidden", hidden_at=clock.utc(now))
@@ -208,12 +210,6 @@ def settle_merged(memory: MemoryContext, found: Sequence[int]) -> None:
                     waits: dict[str, Any] = {"operation": "update", "target_id": first.id, "decided_at": None}
                     facts.change(memory, each, "proposed", state=PENDING, **waits)
             _settle_values(memory, first)
-
-
-def _is_twin(other: Fact, fact: Fact, now: datetime) -> bool:
-    """Whether a fact says just the same as another, in the same scope."""
-    scope = (fact.place, fact.session_id, fact.statement.casefold())
-    return other.is_open(now) and (other.place, other.session_id, other.statement.casefold()) == scope
 
 
 def conflicts(memory: MemoryContext, fact: Fact) -> list[Fact]:

@@ -24,8 +24,8 @@ _LONGEST_QUESTION = 200  # characters
 _MAX_EMPTY_REPLY = 400  # characters
 _LONGEST_CLAUSE = 600  # characters of one that is rewritten
 
-_STATEMENT, _WISH, _ABOUT_PEOPLE, _EVERYDAY = (
-    languages.pattern(f"<{name}>") for name in ("STATEMENT_CLAUSE", "WISH", "ABOUT_PEOPLE", "EVERYDAY")
+_STATEMENT, _ABOUT_PEOPLE, _EVERYDAY = (
+    languages.pattern(f"<{name}>") for name in ("STATEMENT_CLAUSE", "ABOUT_PEOPLE", "EVERYDAY")
 )
 _SEEKING, _NEEDING, _LATER_QUESTION = (
     languages.pattern(rf"\W*<{name}>\b") for name in ("SEEKING", "NEEDING", "LATER_QUESTION")
@@ -67,6 +67,7 @@ asks_for_reply = languages.pattern(r"\b<ABOUT_REPLIES>\b")  # what the assistant
 asks_how_it_was_done = languages.pattern(r"\b<WORKED_OUT_QUESTION>\b")  # or worked out: a reply may tell it
 asks_for_advice = languages.pattern(r"\b<ADVICE_QUESTION>\b")  # or help, on which what the person wishes bears
 says_how_to_answer = languages.pattern("<ANSWER_WISH>")  # a wish about language, length, tone, units or format
+tells_wish = languages.pattern("<WISH>")  # what its author prefers, or wants always or never
 tells_limit = languages.pattern(r"\b(?=\w)<LIMIT>\b")  # what somebody must not have or cannot do: health, diet
 tells_liking = languages.pattern(r"\b(?=\w)<LIKING>\b")  # what somebody likes, dislikes or usually does
 
@@ -243,11 +244,6 @@ def asks_what_was_told(message: str) -> bool:
     """Whether a message asks for what somebody told, did, has or likes: no task, no advice, no general knowledge."""
     asked = (each for each in text.sentences(message) if asks(each))
     return any(_RECALLING(each) or (not _NEW_WANTED(each) and _ABOUT_PEOPLE(each)) for each in asked)
-
-
-def tells_wish(message: str) -> bool:
-    """Whether a message tells what its author prefers, or wants always or never."""
-    return _WISH.search(message) is not None
 
 
 def preferences(message: str) -> list[str]:

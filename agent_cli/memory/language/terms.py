@@ -25,7 +25,7 @@ _PARTICLE = Pattern(
 )
 _WORD = re.compile(r"\w+")
 _NUMBER = Pattern(r"\d[\d.,:/]*")
-_NEGATION = languages.pattern(r"\b<NEGATING>\b|n['’]t\b")
+is_negated = languages.pattern(r"\b<NEGATING>\b|n['’]t\b")  # whether a text denies something
 _ASKING = languages.pattern(r"<ASKING>")
 _NUMERAL = languages.pattern(r"\b<COUNTING>\b")
 
@@ -109,10 +109,6 @@ def is_similar(one: str, other: str, least: float = 0.72) -> bool:
         [sorted(pattern.findall(each.casefold())) for pattern in (_NUMBER, _NUMERAL)] for each in (one, other)
     )
     return numbers == others and is_negated(one) == is_negated(other)
-
-
-def is_negated(text: str) -> bool:
-    return bool(_NEGATION.search(text.casefold()))
 
 
 def chunks(text: str, size: int = 1200, start: int = 0) -> Iterable[tuple[int, int]]:
