@@ -22,8 +22,8 @@ from agent_cli.agent.events import JsonObject
 from agent_cli.app.app import App
 from agent_cli.memory.conversations import callers, log, sessions
 from agent_cli.messages import Part, Role, encode_parts, join_parts
-from agent_cli.serve import responses, turns
-from agent_cli.serve.state import ServerState, Turn
+from agent_cli.serve import responses
+from agent_cli.serve.state import ServerState, Turn, TurnRequest, resume_session
 from agent_cli.store.db import Database, Row
 from agent_cli.text import without_surrogates
 from agent_cli.values import frozen
@@ -65,7 +65,7 @@ class Conversation:
             later = log.history(db, found[0], after=found[1] or 0) if found else ()
             if found and not any(each.message.role == "assistant" and each.finish in _ANSWERED for each in later):
                 with suppress(responses.Refused):  # hidden, or open elsewhere: what was said is taken in anew
-                    return turns.resume_session(db, app, f"s{found[0]}"), parts
+                    return resume_session(db, app, f"s{found[0]}"), parts
             return _import_history(db, app, answered), parts
 
     def record(self, db: Database, app: App, session: int, message: int, answer: str) -> None:
@@ -164,10 +164,10 @@ def router(state: ServerState) -> APIRouter:
             raise responses.Refused(400, "no_question", "the last message must be the user's, and say something")
         conversation = Conversation(caller, history)
         place = await state.read(conversation.place_in_line) if caller.writes else None
-        turn_request = turns.TurnRequest(
+        turn_request = TurnRequest(
             caller, conversation.open_session, conversation.record, "\n\n".join(instructions), bool(asked_for.stream)
         )
-        return await _respond(turns.begin(state, request, turn_request, place), asked_for)
+        return await _respond(state.begin(request, turn_request, place), asked_for)
 
     return routes
 

@@ -25,9 +25,9 @@ from agent_cli.memory.reports import records
 from agent_cli.memory.search import recall
 from agent_cli.memory.search.candidates import Filter, between_days
 from agent_cli.messages import Part
-from agent_cli.serve import responses, turns
+from agent_cli.serve import responses
 from agent_cli.serve.responses import EventStream, Refused
-from agent_cli.serve.state import ServerState, Turn
+from agent_cli.serve.state import ServerState, Turn, TurnRequest, resume_session
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 from agent_cli.text import clean, without_surrogates
@@ -153,10 +153,10 @@ def router(state: ServerState) -> APIRouter:
 
         def open_session(db: Database, app: App) -> tuple[int, Sequence[Part]]:
             named = question.session
-            session = turns.resume_session(db, app, named) if named else sessions.start(db, app.scope, app.time())
+            session = resume_session(db, app, named) if named else sessions.start(db, app.scope, app.time())
             return session, [Part(without_surrogates(question.message), "http")]
 
-        asked = turns.begin(state, request, turns.TurnRequest(caller, open_session), question.session)
+        asked = state.begin(request, TurnRequest(caller, open_session), question.session)
         if not question.stream:
             return JSONResponse(await asked.answer())
         return EventStream(_event_pieces(asked, await asked.first_event()), closed=asked.leave)

@@ -14,7 +14,8 @@ import shutil
 import threading
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator, Mapping, Sequence
+from contextlib import closing as closed_after
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -25,21 +26,25 @@ from weakref import WeakValueDictionary
 
 import anyio
 import anyio.to_thread
+from starlette.requests import Request
 from starlette.types import Receive
 
-from agent_cli.agent.events import JsonObject
-from agent_cli.app import background, turns
+from agent_cli.agent.events import JsonObject, Noticed, QuestionLogged, Transcript, TurnEnded
+from agent_cli.agent.loop import Question
+from agent_cli.app import background, turns, upkeep
 from agent_cli.app.app import App
-from agent_cli.errors import AgentError, Cancelled, StoreError, TimedOut
+from agent_cli.errors import AgentError, Cancelled, StoreError, TimedOut, UsageError
 from agent_cli.llm.model import Cancel
-from agent_cli.memory.conversations import callers, sessions
+from agent_cli.memory.conversations import callers, log, sessions
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.reports import records
+from agent_cli.messages import Part
 from agent_cli.serve import responses
-from agent_cli.store import jobs
+from agent_cli.store import events, ids, jobs
 from agent_cli.store.db import Database
 from agent_cli.tools import registry
+from agent_cli.tools.tool import ToolContext
 from agent_cli.values import frozen
 
 _MAX_IDLE = 8
@@ -353,6 +358,22 @@ _JOB_STOP_SECONDS = 10.0  # seconds that a job has to stop
 _REMIND_SECONDS = 1.0  # between two looks for tasks of callers that fall due
 
 
+OpenSession = Callable[[Database, App], tuple[int, Sequence[Part]]]
+"""Called when the turn begins: opens or resumes a session; returns its number and the message. Raises Refused."""
+
+OnAnswer = Callable[[Database, App, int, int, str], None]
+"""Is called with the session, its last message and the answer, before the caller gets this."""
+
+
+@frozen
+class TurnRequest:
+    caller: callers.Caller
+    open_session: OpenSession
+    on_answer: OnAnswer | None = None
+    instructions: str = ""  # for this run
+    streamed: bool = False  # whether it is given word by word, with what turns out to have been thinking
+
+
 class ServerState:
     """Made on the main thread, used by the event loop; `app` is the person's, each caller has one of its own."""
 
@@ -421,6 +442,14 @@ class ServerState:
                 self._apps[known] = replace(self.app, scope=caller.scope, loaded=loaded, tool_servers=None)
         return self._apps[known]
 
+    def begin(self, request: Request, turn_request: TurnRequest, session: str | None) -> Turn:
+        """Put a turn in the queue. `session`: a name known before it begins. Raises Refused."""
+        caller = turn_request.caller
+        work = partial(_run_logged if caller.writes else _run_unlogged, self, turn_request)
+        turn = Turn(work, caller.id, request.receive, self.limits.turn_seconds)
+        self.turns.begin(turn, _lock_key(caller, session) if session else None)
+        return turn
+
     async def read(self, work: Callable[[Database], T]) -> T:
         """Run `work` with a connection on a thread, so that the event loop does not wait."""
 
@@ -457,3 +486,95 @@ def _look(app: App, db: Database) -> dict[str, str]:
         except AgentError:
             found["model"] = "no model server answers"
     return found
+
+
+# The turn of a request: that of `agent ask`, read as events. Nobody is at a keyboard: what needs asking is denied, and
+# nothing that comes in is ever accepted as a fact. A caller that only reads is answered by a conversation that is kept
+# nowhere.
+
+
+def _lock_key(caller: callers.Caller, session: str) -> Hashable:
+    """What turns wait for: a session of this owner, or the wait would tell when another is answered."""
+    return caller.owner, session
+
+
+def resume_session(db: Database, app: App, handle: str) -> int:
+    """The number of a session that is open to this caller and to nobody else now. Raises Refused."""
+    try:
+        session = sessions.get(db, ids.number("session", handle), app.scope.owner)
+    except UsageError:
+        session = None
+    if session is None or session.hidden_at:
+        raise responses.Refused(404, "no_session", f"there is no session {handle}: leave it out to begin a new one")
+    if sessions.is_open_elsewhere(db, session.id):
+        raise responses.Refused(
+            409, "in_use", f"{handle} is open elsewhere on that machine: close it there, or begin a new one"
+        )
+    return sessions.reopen(db, session.id, app.scope.owner, app.time()).id
+
+
+def _run_logged(state: ServerState, request: TurnRequest, queued: Turn) -> Iterator[JsonObject]:
+    app = state.app_of(request.caller)
+    with state.pool.connection() as db:
+        reminders: list[tasks.Reminder] = []
+        if not request.caller.mine:  # those of its own tasks that came up since its last message
+            last = sessions.latest(db, app.scope.owner)
+            asked = log.nth_last(db, last.id, "user", 1) if last else None
+            reminders = tasks.reminded_since(db, app.scope.owner, asked.at if asked else "", app.time())
+        session, parts = request.open_session(db, app)
+        if not queued.claim(_lock_key(request.caller, ids.handle("session", session))):
+            raise responses.busy("another message of this conversation came first: ask again")
+        try:
+            yield from _run(app, request, turns.tool_context(app, db, session), parts, queued.cancel, reminders)
+            upkeep.after_turn(app, db)
+        finally:
+            sessions.release(db, session)
+
+
+def _run_unlogged(state: ServerState, request: TurnRequest, queued: Turn) -> Iterator[JsonObject]:
+    app = state.app_of(request.caller).incognito(reads=True)
+    try:
+        session, parts = request.open_session(app.db, app)
+        context = turns.tool_context(app, app.db, session)
+        try:
+            yield from _run(app, request, context, parts, queued.cancel)
+        finally:
+            if context.memory:
+                context.memory.close()
+    finally:
+        app.db.close()
+
+
+def _run(
+    app: App,
+    request: TurnRequest,
+    context: ToolContext,
+    parts: Sequence[Part],
+    cancel: Cancel,
+    reminders: Sequence[tasks.Reminder] = (),
+) -> Iterator[JsonObject]:
+    """The events of a turn as JSON objects; when it is cut, first what had arrived."""
+    transcript = Transcript(context, scores=request.caller.mine)
+    try:
+        question = Question(context, parts, cancel=cancel, instructions=request.instructions)
+        with closed_after(turns.run(app, question)) as arriving:
+            for event in arriving:
+                objects = transcript.take(event)
+                if isinstance(event, TurnEnded) and request.on_answer and app.keeps:
+                    last = log.last_message(context.db, context.session)
+                    answer = transcript.streamed if request.streamed else transcript.clean_answer
+                    request.on_answer(context.db, app, context.session, last, answer)
+                yield from objects
+                if isinstance(event, QuestionLogged) and app.keeps:
+                    caller, message = request.caller, ids.number("message", event.handle)
+                    review = "agent facts review" if caller.mine else f"agent --as {caller.name} facts review"
+                    for line in turns.propose_facts(context, message, parts, "http", review):
+                        yield from transcript.take(Noticed(line, receipt=True))
+                    for reminder in reminders:
+                        yield from transcript.take(Noticed(tasks.format_reminder(reminder, app.time())))
+    except Exception:
+        finish = "cancelled" if cancel else "failed"
+        with suppress(StoreError):
+            events.append(context.db, app.time, f"turn {finish}", "", actor="program", session=context.session)
+        yield {"type": "cut", **transcript.as_object(finish)}
+        raise
