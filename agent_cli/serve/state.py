@@ -533,16 +533,11 @@ def _run_logged(state: ServerState, request: TurnRequest, queued: Turn) -> Itera
 
 def _run_unlogged(state: ServerState, request: TurnRequest, queued: Turn) -> Iterator[JsonObject]:
     app = state.app_of(request.caller).incognito(reads=True)
-    try:
+    with closed_after(app.db):
         session, parts = request.open_session(app.db, app)
         context = turns.tool_context(app, app.db, session)
-        try:
+        with closed_after(context.remembered):  # the file, where there is one to read
             yield from _run(app, request, context, parts, queued.cancel)
-        finally:
-            if context.memory:
-                context.memory.close()
-    finally:
-        app.db.close()
 
 
 def _run(
