@@ -214,7 +214,7 @@ def engine_of(config: Config) -> Engine:
 
         named = tuple(name for name in (config.model, config.cheap_model, config.embed_model) if name)
         return LocalEngine(settings_file.runtime_folder(), 60 * config.local_idle, named, chat)
-    return OllamaEngine(config.host, chat, config.keep_alive)
+    return OllamaEngine(config.host, chat, config.keep_alive, not config.words_leave_machine)
 
 
 def check_setting(key: str, value: str) -> None:

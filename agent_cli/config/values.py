@@ -138,7 +138,7 @@ class Config:
         not_empty,
     )
     words_leave_machine: bool = setting(
-        'the "openai" server may be on the internet: what you say, and what memory adds, then leaves your network',
+        "the model server may be on the internet: what you say, and what memory adds, then leaves your network",
         False,
     )
     local_idle: float = setting(

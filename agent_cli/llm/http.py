@@ -31,6 +31,7 @@ _NETLOC = re.compile(  # a host or an IPv6 address in brackets, each with or wit
 )
 _DEFAULT_PORTS = {"http": 80, "https": 443}  # used only when the scheme is given
 _LOOPBACK_OF = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
+_HERE = ("127.0.0.1", "::1")
 
 
 @frozen
@@ -351,7 +352,7 @@ def _connect(address: Address, seconds: float, cancel: Cancel) -> socket.socket:
 
 
 def _open_socket(address: Address, seconds: float) -> socket.socket:
-    host = private_host(address) if address.private_only else address.host
+    host = private_host(address) if address.private_only and address.host not in _HERE else address.host
     # In bytes where that is possible: for a string, Python imports what encodes international names.
     sock = socket.create_connection((host.encode() if host.isascii() else host, address.port), seconds)  # type: ignore[arg-type]
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # detects a host that vanished during a long silence

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from importlib.util import find_spec, module_from_spec
 from typing import Any
 
@@ -47,7 +48,7 @@ class RunningModel:
 
 
 def version(host: str) -> str:
-    return str(_fetch(host, "/api/version").get("version") or "of unknown version")
+    return str(_fetch(http.parse_address(host), "/api/version").get("version") or "of unknown version")
 
 
 def keeps_prompts(host: str) -> bool:
@@ -63,21 +64,22 @@ def running(host: str, timeout: float = _TIMEOUT) -> list[RunningModel]:
     sizes = ("size", "size_vram", "context_length")
     return [
         RunningModel(str(each.get("name")), *(http.typed(each.get(key), int) for key in sizes))
-        for each in http.objects(_fetch(host, "/api/ps", timeout=timeout).get("models"))
+        for each in http.objects(_fetch(http.parse_address(host), "/api/ps", timeout=timeout).get("models"))
     ]
 
 
 def model_info(host: str, name: str) -> tuple[int, tuple[str, ...]]:
     """The tokens that a model was trained with, 0 where the server does not say, and what it can."""
-    answer = _fetch(host, "/api/show", {"model": name})
+    answer = _fetch(http.parse_address(host), "/api/show", {"model": name})
     info = http.typed(answer.get("model_info"), dict)
     context = http.typed(info.get(f"{info.get('general.architecture')}.context_length"), int)
     return context, http.names(answer.get("capabilities"))
 
 
-def _fetch(host: str, path: str, body: Mapping[str, Any] | None = None, *, timeout: float = _TIMEOUT) -> dict[str, Any]:
+def _fetch(
+    server: http.Address, path: str, body: Mapping[str, Any] | None = None, *, timeout: float = _TIMEOUT
+) -> dict[str, Any]:
     """The JSON object of a response. Raises ModelUnavailable for anything else."""
-    server = http.parse_address(host)
     try:
         answer = http.fetch(server, path, body, timeout=timeout)
     except http.ServerFault as fault:
@@ -119,6 +121,7 @@ class OllamaEngine(engine.Engine):
     host: str
     settings: chat.ChatSettings = chat.ChatSettings()
     keep_alive: str = ""
+    private_host: bool = True  # whether a server on the internet is refused
     name = "ollama"
     start = http.OLLAMA.start
     private_only = True
@@ -129,10 +132,10 @@ class OllamaEngine(engine.Engine):
 
     @property
     def address(self) -> http.Address:
-        return http.parse_address(self.host)
+        return replace(http.parse_address(self.host), private_only=self.private_host)
 
     def listing(self, timeout: float = engine.PROBE_TIMEOUT) -> list[engine.Tag]:
-        models = _fetch(self.host, "/api/tags", timeout=timeout).get("models")
+        models = _fetch(self.address, "/api/tags", timeout=timeout).get("models")
         if not isinstance(models, list | None):
             raise http.wrong_server(self.address)
         return [tag for tag in map(_tag, http.objects(models)) if tag.name]

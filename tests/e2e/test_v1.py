@@ -38,8 +38,9 @@ def test_a_wrong_key_is_told_once_and_what_to_do(program, server):
 
 
 def test_words_go_to_the_internet_only_where_a_setting_says_so(program, server):
-    ran = program("ask", "hi", env={"AGENT_HOST": "https://8.8.8.8/v1"})
-    assert (ran.code, "agent config set words_leave_machine true" in ran.err) == (2, True), ran
+    for engine in ("openai", "ollama"):
+        ran = program("ask", "hi", env={"AGENT_HOST": "https://8.8.8.8/v1", "AGENT_ENGINE": engine})
+        assert (ran.code, "agent config set words_leave_machine true" in ran.err) == (2, True), ran
 
 
 def test_ollamas_address_is_not_taken_for_it(program, server):

@@ -9,6 +9,7 @@ from agent_cli.llm import http
 from agent_cli.llm.engine import ServerEmbedder
 from agent_cli.llm.http import ServerFault
 from agent_cli.llm.model import Done, Notice, Text, Thinking
+from agent_cli.llm.ollama import OllamaEngine
 from agent_cli.llm.openai import EventParser, OpenAIEngine
 from agent_cli.messages import Message, ToolCall
 from tests.llm.asking import HELLO, HISTORY, NAME, NOW, ask, engine_of, said, until_it_fails
@@ -114,8 +115,9 @@ def test_the_key_is_sent_and_a_wrong_one_is_told_without_showing_it():
 
 @for_each("host", ["8.8.8.8", "https://1.1.1.1/v1", "[2606:4700::1111]:80", "[::ffff:8.8.8.8]:80"])
 def test_an_address_on_the_internet_is_refused_before_anything_is_sent(host):
-    with pytest.raises(ConfigError, match="words_leave_machine"):
-        list(OpenAIEngine(host).chat(NAME).reply(HELLO))
+    for engine in (OpenAIEngine(host), OllamaEngine(host)):
+        with pytest.raises(ConfigError, match="words_leave_machine"):
+            list(engine.chat(NAME).reply(HELLO))
 
 
 def test_an_address_in_the_own_network_needs_no_word():
