@@ -96,7 +96,7 @@ def _take(
         return True
     known = changes.canonical(db, uid)
     if not data:
-        changes.mark_deleted(db, kind, known, send=known != uid)
+        changes.mark_deleted(db, kind, known, send=known != uid and changes.deletion(db, known) is None)
         return changes.locate(db, kind, known) is None  # else it waits until it is erased
     if (everywhere := changes.deletion(db, uid)) is not None:
         if known != uid and changes.deletion_of(db, uid) is None:
@@ -173,29 +173,30 @@ def _put(
         taken.sentences[id] = lost
         return False
     mine = changes.changes_of(db, known)
-    won, stamps = dict[str, Any](), dict[str, Sequence[int]]()
+    won, stamps, changed = dict[str, Any](), dict[str, Sequence[int]](), dict[str, Any]()
     for column, value in values.items():
-        stamp, base = data["stamps"].get(column, (0, 0))
-        change, now, then = mine.get(column, NEVER), local["columns"][column], data["columns"][column]
-        if now == then and stamp <= change.stamp:
-            continue
+        (stamp, base), change = data["stamps"].get(column, (0, 0)), mine.get(column, NEVER)
+        now, then = local["columns"][column], None if value is None else data["columns"][column]
         if (stamp, "" if stamp else uid, _ordered(then)) > (
             change.stamp,
-            "" if change.stamp else local_uid,
+            local_uid * (not change.stamp),
             _ordered(now),
         ):
             won[column], stamps[column] = value, (stamp, base)
+            changed |= {column: value} if then != now else {}
     if kind == "session" and won.get("closed_at") and sessions.is_held(db, id):
-        del won["closed_at"], stamps["closed_at"]
+        for each in (won, stamps, changed):
+            each.pop("closed_at", None)
         taken.open_here.add(id)
     _add_sources(db, kind, id, sources, bool({"text", "at"} & won.keys()))
-    changed = {column: value for column, value in won.items() if data["columns"][column] != local["columns"][column]}
     changes.set_stamps(db, known, {column: stamp for column, stamp in stamps.items() if stamp[0]})
     if not changed:
         return True
     _update(memory, table, id, changed)
     taken.changed += 1
     _mark(kind, id, taken)
+    if changed.keys() & table.parents:  # who knew it elsewhere alone did not take what has changed of it
+        changes.send_again(db, [(kind, known)])
     overwritten = mine.get("text", NEVER)
     if kind == "note" and "text" in changed and _is_conflict(overwritten, data["stamps"].get("text", (0, 0))):
         taken.notes.append((id, local))
