@@ -331,7 +331,7 @@ def _run_due(app: App, invocation: Invocation, stop: Cancel) -> list[bool]:
 
 
 def _run_one(app: App, invocation: Invocation, handle: str, stop: Cancel) -> None:
-    wanted = schedules.get(app.db, ids.number("schedule", handle), app.scope.owner)
+    wanted = _schedule(app, handle)
     if wanted.hidden_at:
         raise UsageError(f"{wanted.handle} is hidden; `agent schedule restore {wanted.handle}` brings it back")
     claimed = schedules.claim(app.db, app.scope.owner, app.time(), wanted.id)

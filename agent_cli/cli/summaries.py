@@ -59,9 +59,8 @@ def show(
     summary = _summary(app_, name)
     found = {n: [each.handle for each in rows] for n, rows in summaries.sources(app_.db, summary.id).items()}
     of_all = found.get(0, [])
-    sentences = [
-        {"text": sentence, "sources": found.get(n, [])} for n, sentence in enumerate(text.sentences(summary.text), 1)
-    ]
+    numbered = enumerate(text.sentences(summary.text), 1)
+    sentences = [{"text": sentence, "sources": found.get(n, [])} for n, sentence in numbered]
     if as_json:
         output.put_json({**_described(summary), "sentences": sentences, "sources": of_all})
         return

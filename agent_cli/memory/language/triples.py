@@ -248,9 +248,8 @@ def forms(predicate: str, single_valued: Set[str]) -> list[str]:
 
 def single_valued(settings: Mapping[str, str]) -> frozenset[str]:
     """The single-valued predicates: the ones above, changed by the settings ({predicate: "one" or "many"})."""
-    found = dict.fromkeys((*_SINGLE_VALUED.split(), *(f"prefers.{each}" for each in _PREFERRED.split())), ONE) | dict(
-        settings
-    )
+    preferred = (f"prefers.{each}" for each in _PREFERRED.split())
+    found = dict.fromkeys((*_SINGLE_VALUED.split(), *preferred), ONE) | dict(settings)
     return frozenset(predicate for predicate, values in found.items() if values == ONE)
 
 

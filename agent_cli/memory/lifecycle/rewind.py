@@ -135,8 +135,7 @@ def _withdraw_proposals(memory: MemoryContext, messages: Sequence[int]) -> None:
                select 1 from fact_source o join said m on m.id = o.message_id where o.fact_id = f.id)"""
     memory = memory.in_one_batch()
     for fact in _learned_from(memory.db, memory.scope.owner, messages, alone):
-        decided_at = clock.utc(memory.time())
-        facts.change(memory, fact, _WITHDRAWN, actor="program", state=EXPIRED, decided_at=decided_at)
+        facts.change(memory, fact, _WITHDRAWN, actor="program", state=EXPIRED, decided_at=clock.utc(memory.time()))
 
 
 def _propose_again(memory: MemoryContext, messages: Sequence[int]) -> None:

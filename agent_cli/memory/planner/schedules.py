@@ -212,9 +212,8 @@ def claim(db: Database, owner: str, now: datetime, only: int | None = None) -> S
             if found.running and (found.running_since or "") > clock.utc(now - LEASE):
                 continue
             record = partial(rows.change, db, "schedule", found.id, lambda: now, actor="program")
-            last = db.rows(
-                "select kind from event where subject = ? order by id desc limit ?", (found.handle, _ATTEMPTS)
-            )
+            ended = "select kind from event where subject = ? order by id desc limit ?"
+            last = db.rows(ended, (found.handle, _ATTEMPTS))
             if only is None and found.holder and last == [("schedule begun",)] * _ATTEMPTS:  # none of them ended
                 why = f"the process that ran it ended unexpectedly, {_ATTEMPTS} times"
                 record("failed", running_since=None, holder=None, error=why, next_at=_next(found, now))

@@ -295,8 +295,7 @@ def _tidy_entity(db: Database, entity: int) -> None:
     query = """select 1 from relation r join fact f on f.id = r.fact_id where r.subject_id = ?1 and f.subject = ?2
            union all
            select 1 from relation r join fact f on f.id = r.fact_id where r.object_id = ?1 and f.object = ?2 limit 1"""
-    so_called = db.value(query, (entity, name))
-    if so_called:
+    if db.value(query, (entity, name)):
         return
     sql = """select f.id, f.owner, f.subject, f.predicate, f.object from relation r join fact f on f.id = r.fact_id
                   where r.subject_id = ?1 or r.object_id = ?1 order by f.id"""

@@ -133,9 +133,8 @@ def _stale_row(db: Database, kind: str, row: int, source: SourceRow | None, repl
     made, tail = _cut(source)
     if tail and kind == _MESSAGE and replaced:
         # A message keeps its words, and only the facts learned from it have changed, which its first passage holds.
-        end, copies = db.rows(
-            "select max(start + length), count(text) from passage where kind = ? and row = ?", (kind, row)
-        )[0]
+        query = "select max(start + length), count(text) from passage where kind = ? and row = ?"
+        end, copies = db.rows(query, (kind, row))[0]
         if copies:
             return StaleRow(kind, row, replaced[:1], made[:1], end < len(source.text))
     return StaleRow(kind, row, replaced, made, tail)

@@ -84,10 +84,8 @@ def expired_sessions(db: Database, period: Period, sources: Iterable[Source]) ->
     """The sessions among these whose messages of that day were removed by retention, not hidden."""
     sessions = {each.row for each in sources if each.kind == "session"}
     hidden = {id for id in sessions if db.value("select 1 from session where id = ? and hidden_at is not null", (id,))}
-    left = {
-        id for id in sessions - hidden if any(day == period.first for _, day in days_of_session(db, id, undone=True))
-    }
-    return {Source("session", id) for id in sessions - hidden - left}
+    days = {id: [day for _, day in days_of_session(db, id, undone=True)] for id in sessions - hidden}
+    return {Source("session", id) for id, spoken in days.items() if period.first not in spoken}
 
 
 def _session(db: Database, day: date, row: tuple[int, str, int, str, int, str, int], characters: int) -> Item:
