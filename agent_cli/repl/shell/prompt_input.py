@@ -46,7 +46,6 @@ from agent_cli.render.layout import cut
 from agent_cli.render.styles import PROMPT, YOU, Display
 from agent_cli.repl.commands import commands
 from agent_cli.repl.keyboard import key_reader, keys
-from agent_cli.repl.keyboard.key_reader import STOP, KeyReader, LineReader
 from agent_cli.repl.keyboard.keys import KeyAhead, Pastes
 from agent_cli.text import Pattern, clean, one_line, without_surrogates
 from agent_cli.tools.tool import ToolContext
@@ -150,7 +149,7 @@ class PromptInput:
         keys.spare_drawn(self.application)
         keys.understand(self.input)
         keys.add_modes(self.application.output, display.terminal.prompt_modes)
-        self._dumb = LineReader(self.input) if is_dumb_terminal() else None
+        self._dumb = key_reader.LineReader(self.input) if is_dumb_terminal() else None
         self._search_task: asyncio.Task[None] | None = None  # while the list of what was sent is shown
         self._asking = False  # whether a line is being read: then the buffer may hold a draft
         self.buffer.on_text_changed += self._follow
@@ -212,8 +211,8 @@ class PromptInput:
 
     async def answer(self, question: str, stop: Callable[[], None] = lambda: None, *, key: bool = False) -> str:
         """The line or `key` typed at the question; empty after Esc, Ctrl-D or Ctrl-C, which calls `stop`."""
-        typed = await (self._dumb or KeyReader()).answer(question, key=key)
-        if typed == STOP:
+        typed = await (self._dumb or key_reader.KeyReader()).answer(question, key=key)
+        if typed == key_reader.STOP:
             stop()
             return ""
         return typed

@@ -33,18 +33,14 @@ from agent_cli.memory.review import review
 from agent_cli.memory.skills import skills
 from agent_cli.messages import Failure, FromMemory, Part
 from agent_cli.render import layout, markdown, reply_lines, styles, terminal_features
-from agent_cli.render.layout import Verbatim, cell_width, cut
-from agent_cli.render.reply_lines import announced
 from agent_cli.render.styles import FAILED, PROGRAM, YOU, Display, LineRole, detect
 from agent_cli.repl import greeting
 from agent_cli.repl.commands import commands
-from agent_cli.repl.commands.commands import Asking, Page, PromptDraft, Result, Resumed, Screen
 from agent_cli.repl.conversation import Conversation
 from agent_cli.repl.keyboard import keys
 from agent_cli.repl.keyboard.key_reader import TurnKeyboard
 from agent_cli.repl.reminders import Reminders
 from agent_cli.repl.shell import prompt_input
-from agent_cli.repl.shell.prompt_input import PromptInput
 from agent_cli.text import clean, one_line
 
 _LONG = 10.0  # seconds of an answer after which the person may look elsewhere
@@ -85,7 +81,7 @@ class Shell:
         self.display = display or detect(sys.stdout, os.environ)
         self._model_offer = greeting.ModelOffer(app)
         self._runner: Runner | None = None
-        self._prompt = PromptInput(app, lambda: self._conversation.id, self._say, self.display)
+        self._prompt = prompt_input.PromptInput(app, lambda: self._conversation.id, self._say, self.display)
         self._warmer = background.Warmer(app, lambda: self._conversation.id)
         app.wait_until_read = self._warmer.wait_until_read
         self._jobs = background.IdleWorker(
@@ -239,31 +235,31 @@ class Shell:
             return await self._report(line, error)
         return ""
 
-    async def _carry_out(self, result: Result) -> str:
+    async def _carry_out(self, result: commands.Result) -> str:
         """Do what a command returned; returns the next draft."""
         match result:
-            case Verbatim():
+            case layout.Verbatim():
                 _print(f"{layout.formatted(result, self.display)}\n")
             case str():
                 self._say(result)
-            case Page():
+            case commands.Page():
                 _print(f"{reply_lines.with_sign(result.draw(self.display).split(chr(10)), self.display, PROGRAM)}\n")
-            case Resumed():
+            case commands.Resumed():
                 self._show_resumed(result.session)
                 return await self._carry_out(result.unfinished)
-            case Screen():
+            case commands.Screen():
                 self._jobs.touch(busy=True)  # no job runs meanwhile
                 try:
                     following = await result.show()
                 finally:
                     self._jobs.touch(busy=False)
                 return await self._carry_out(following)
-            case Asking():
+            case commands.Asking():
                 self._say(result.text)
                 with TurnKeyboard(self._prompt.input, lambda: None) as keyboard, keyboard.paused():
                     answer = await self._prompt.answer(result.ask)
                 return await self._carry_out(result.answer(answer))
-            case PromptDraft():
+            case commands.PromptDraft():
                 self._say(result.notice)
                 self._prompt.pastes.add_parts(result.parts)
                 return result.line
@@ -493,7 +489,7 @@ class Spinner:
                     seconds = int(self._now() - self._started)
                     hint = f" · {self._hint}" if self._hint and seconds >= _HINT_DELAY else ""
                     line = f"{one_line(self._label())} …{f' {seconds} s' if seconds else ''}{hint}"
-                    line = cut(line, self._display.width() - 1)  # a line that wraps could not be erased
+                    line = layout.cut(line, self._display.width() - 1)  # a line that wraps could not be erased
                     if line != self._drawn:
                         self._draw(line)
                     self._changed.wait(_INTERVAL)
@@ -536,7 +532,7 @@ class LineBelow:
             if self._line and not self._drawn:
                 sign = self._display.styled(YOU.sign, YOU.style)
                 line, cells = self._line, self._display.width() - 3
-                while cell_width(line) > cells:
+                while layout.cell_width(line) > cells:
                     line = f"…{line[2:]}"
                 self._out.write(f"{_MAKE_ROOM}{_BELOW}{sign} {line}{_BACK}")
                 self._drawn = True
@@ -629,7 +625,7 @@ class TurnRenderer:
 
     def say(self, text: str) -> None:
         self.end()
-        print(announced(text, self._display), file=self._out, flush=True)
+        print(reply_lines.announced(text, self._display), file=self._out, flush=True)
 
     def end(self) -> None:
         self._spinner.hide()
