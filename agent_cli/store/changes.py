@@ -5,7 +5,6 @@ them. A changed column gets a stamp: the time in milliseconds, or one more than 
 made after another always has the higher stamp, whatever the clocks say. A column that never changed has stamp 0.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -337,6 +336,8 @@ def renamed(db: Database, kind: str, uid: str) -> int | None:
 
 def _next_uid(uid: str) -> str:
     """Another uid, which sorts where this one does."""
+    import hashlib  # rarely needed
+
     digest = int.from_bytes(hashlib.sha256(uid.encode()).digest()[:10])
     return uid[:10] + ids.letters(digest)[10:]
 
