@@ -72,7 +72,10 @@ def test_the_receipt_of_forgetting_searches_the_decrypted_bytes_and_free_pages(p
     assert found == erasure_receipt.count(plain, [WORD.encode()])
     assert found[WORD.lower().encode()] > 5000
     with closing(Database(path, key=KEY)) as db:
-        db.execute("vacuum")
+        db.execute("pragma secure_delete = 1; vacuum")
+        db.execute_many("insert into word values (?)", [(f"{WORD} " * 100,)] * 100)
+        db.execute("delete from word")
+        assert db.value("pragma freelist_count") > 9
     assert (erasure_receipt.count(path, [WORD.encode()]), erasure_receipt.uncleared_pages(path)) == ({}, 0)
 
 

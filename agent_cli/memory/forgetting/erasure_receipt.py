@@ -339,12 +339,14 @@ def uncleared_pages(path: Path) -> int:
         head = opened.read(100)
         size = int.from_bytes(head[16:18])
         size = 65536 if size == 1 else size
+        used = size - head[20]  # the end of each page of a sealed file holds its checksum
         trunk, seen, found = int.from_bytes(head[32:36]), set[int](), 0
         while size and trunk and trunk not in seen:
             seen.add(trunk)
             page = _page(opened, size, trunk)
             listed = min(int.from_bytes(page[4:8]), size // 4 - 2)
-            found += sum(any(_page(opened, size, int.from_bytes(page[n : n + 4]))) for n in range(8, 8 + 4 * listed, 4))
+            pages = (int.from_bytes(page[at : at + 4]) for at in range(8, 8 + 4 * listed, 4))
+            found += sum(any(_page(opened, size, each)[:used]) for each in pages)
             trunk = int.from_bytes(page[:4])
     return found
 
