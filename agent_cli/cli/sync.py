@@ -39,6 +39,8 @@ def command(
         raise UsageError("name a folder, as in `agent sync ~/Sync/agent`, or set it: agent config set sync FOLDER")
     if off:
         exchange.leave(app_.db, root)
+        if app_.config.sync:
+            app_.write_setting("sync", "")
         output.say("this machine takes no part any more; what is remembered here stays")
         return
     if key:

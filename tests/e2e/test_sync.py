@@ -88,8 +88,10 @@ def test_with_the_setting_machines_exchange_with_the_jobs_and_a_folder_that_is_a
 def test_a_machine_that_takes_no_part_any_more_leaves_nothing_in_the_folder(folder, laptop):
     laptop("notes", "add", "the router password is in the blue box")
     joined(folder, laptop)
-    ran = laptop("sync", folder, "--off")
+    laptop("config", "set", "sync", str(folder))
+    ran = laptop("sync", "--off")
     assert (ran.code, ran.out) == (0, "this machine takes no part any more; what is remembered here stays\n")
+    laptop("jobs", "run", "--until-idle")
     assert [*folder.rglob("*.segment")] == []
     assert "password" in laptop("notes", "list").out
 
