@@ -381,35 +381,45 @@ class Database:
             raise kind(f"{self.path}: {sentence}") from error
 
 
-class Decrypted:
-    """The bytes of a sealed file without its journal, as those of any other would be; to be read in any order."""
+class FileBytes:
+    """The bytes of a file without its journal, those of a sealed one decrypted; to be read in any order."""
 
-    def __init__(self, path: Path, key: bytes):
+    def __init__(self, path: Path, key: bytes | None):
         self._at, opened = 0, list[apsw.VFSFile]()
+        if key is None:
+            self._file = sealing.open_to_read(path)
+            self._close = self._file.xClose
+            return
 
         class Remembered(apsw.VFS):
             def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:
                 opened.append(apsw.VFSFile("", name, flags))
                 return opened[-1]
 
-        self._vfs = Remembered("agent", "")
-        self._connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READONLY, vfs="agent")
-        _set_key(self._connection, key, checked=False)
+        vfs = Remembered("agent", "")
+        connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READONLY, vfs="agent")
+        _set_key(connection, key, checked=False)
         self._file = opened[0]
 
-    def __enter__(self) -> "Decrypted":
+        def close() -> None:
+            connection.close()
+            vfs.unregister()
+
+        self._close = close
+
+    def __enter__(self) -> "FileBytes":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._connection.close()
-        self._vfs.unregister()
+        self._close()
 
     def seek(self, position: int) -> None:
         self._at = position
 
     def read(self, size: int) -> bytes:
         size = min(size, self._file.xFileSize() - self._at)
-        found = self._file.xRead(size, self._at) if size > 0 else b""
+        with sealing.os_errors():
+            found = self._file.xRead(size, self._at) if size > 0 else b""
         self._at += len(found)
         return found
 

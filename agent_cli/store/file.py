@@ -22,7 +22,7 @@ from agent_cli import atomic_file
 from agent_cli.errors import StoreError
 from agent_cli.store import db as database
 from agent_cli.store import meta, schema
-from agent_cli.store.db import Database, Decrypted
+from agent_cli.store.db import Database, FileBytes
 
 _IN_PROGRESS = "backup in progress "  # in meta, before the path
 _NAME = re.compile(r"\..+\.(\d+)\.part(?:-journal|-wal|-shm)?")
@@ -174,10 +174,11 @@ def open_damaged(path: Path, *, checked: bool = True) -> Database:
     return _checked(Database(path, read_only=True, checked=checked), schema.check)
 
 
-def open_bytes(path: Path) -> BinaryIO | Decrypted:
+def open_bytes(path: Path) -> BinaryIO | FileBytes:
     """Open a file to read its bytes, those of a sealed one decrypted. Raises OSError and StoreError."""
-    key = database.key_of(path)
-    return Decrypted(path, key) if key else path.open("rb")
+    if path.name.endswith(("-wal", "-journal")):
+        return path.open("rb")
+    return FileBytes(path, database.key_of(path))
 
 
 def open_foreign(path: Path) -> Database:

@@ -5,14 +5,17 @@ encrypted: how it was sealed, and a random name, by which the system's keyring h
 passphrase. Keys and passphrases are in the memory of this process alone.
 """
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
+
+import apsw
 
 from agent_cli import atomic_file
 from agent_cli.errors import FileSealed, UsageError
@@ -85,14 +88,32 @@ class Keys:
 KEYS = Keys()
 
 
+@contextmanager
+def os_errors() -> Iterator[None]:
+    """Raise what SQLite says of reading a file as OSError."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise OSError(errno.EIO, str(error)) from error
+
+
+def open_to_read(path: Path | str) -> apsw.VFSFile:
+    """Open a file for its bytes as SQLite does. To open and close it otherwise would end all locks that this process
+    has on it, and another program could take its journal away. Raises OSError."""
+    with os_errors():
+        return apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+
+
 def head_of(path: Path | str) -> bytes | None:
     """What a sealed file begins with; None for any other file."""
     try:
-        with open(path, "rb") as file:
-            head = file.read(_HEAD)
-    except OSError:
+        file = open_to_read(path)
+        with os_errors():
+            head = file.xRead(_HEAD, 0) if file.xFileSize() >= _HEAD else b""
+            file.xClose()
+    except (OSError, UnicodeError):
         return None
-    return head if len(head) == _HEAD and head[:8] in _MARKS.values() else None
+    return head if head[:8] in _MARKS.values() else None
 
 
 def named(settings: Mapping[str, Any], entry: str) -> list[str]:

@@ -1,11 +1,14 @@
 import subprocess
 import sys
 import threading
+from contextlib import closing
 
 import pytest
 
 from agent_cli.errors import StoreError
+from agent_cli.memory.forgetting import erasure_receipt
 from agent_cli.store import db as store
+from agent_cli.store import sealing
 from agent_cli.store.db import Database, TransactionLost, open_shared_memory
 
 
@@ -223,3 +226,18 @@ def test_the_journal_is_emptied_unless_somebody_reads_what_was_there_before(tmp_
     other.close()
     db.close()
     assert Database().truncate_journal() is True
+
+
+def test_no_other_program_takes_the_journal_away_however_the_file_was_looked_at(path):
+    """SQLite deletes the journal when the last connection closes, which is known by locks."""
+    with closing(Database(path)) as db:
+        db.prepare()
+        db.execute("create table word (text)")
+        db.execute("pragma wal_checkpoint")
+        db.another_connection().close()
+        assert sealing.head_of(path) is None
+        assert erasure_receipt.count(path, [b"word"])[b"word"]
+        look = f"import sqlite3; db = sqlite3.connect({str(path)!r}); db.execute('select * from word'); db.close()"
+        subprocess.run([sys.executable, "-c", look], check=True)
+        assert path.with_name(f"{path.name}-wal").exists()
+        db.execute("insert into word values ('tea')")

@@ -26,7 +26,7 @@ from agent_cli.memory.language.keywords import NO_KEYWORDS, KeywordMatcher, Keyw
 from agent_cli.memory.planner import schedules
 from agent_cli.memory.search import word_tables
 from agent_cli.store import backup, file, keyed_hash, meta
-from agent_cli.store.db import Database, Decrypted
+from agent_cli.store.db import Database, FileBytes
 from agent_cli.values import frozen
 
 _WORK = 40_000_000_000  # bytes × search terms: about twenty seconds
@@ -351,7 +351,7 @@ def uncleared_pages(path: Path) -> int:
     return found
 
 
-def _page(opened: BinaryIO | Decrypted, size: int, number: int) -> bytes:
+def _page(opened: BinaryIO | FileBytes, size: int, number: int) -> bytes:
     opened.seek((number - 1) * size)
     return opened.read(size)
 
