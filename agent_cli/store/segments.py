@@ -27,6 +27,7 @@ _MOST, _SMALL = 30, 1_000_000  # segments of a machine, of which those of so man
 _SALT = 16  # bytes with which each sealed file begins
 _NAME = re.compile(r"(\d{1,12})-(\d{1,12})-(\d{1,15})-[0-9a-f]{8}\.segment")
 _KEY_NAME = re.compile(r"[0-9a-f]{16}")
+_MACHINE = re.compile(r"[a-z0-9-]+")
 
 Entry = tuple[str, str, Data | None]
 """(kind, uid, the row or None: it is gone)."""
@@ -42,7 +43,7 @@ class Segment:
     @property
     def is_whole(self) -> bool:
         with suppress(OSError):
-            return self.path.stat().st_size == self.size
+            return self.path.is_file() and self.path.stat().st_size == self.size > 0
         return False
 
 
@@ -66,11 +67,12 @@ class Folder:
 
     def machines(self) -> list[str]:
         """All machines that have written, this one included."""
-        return sorted(each.name for each in self.path.iterdir() if each.is_dir()) if self.path.is_dir() else []
+        found = self.path.iterdir() if self.path.is_dir() else ()
+        return sorted(each.name for each in found if _MACHINE.fullmatch(each.name) and each.is_dir())
 
     def segments(self, machine: str) -> list[Segment]:
         found = []
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, NotADirectoryError):
             for path in (self.path / machine).iterdir():
                 if match := _NAME.fullmatch(path.name):
                     found.append(Segment(path, *map(int, match.groups())))
@@ -80,16 +82,25 @@ class Folder:
         """Raises StoreError when it cannot be read, or a newer program wrote it."""
         with closing(Database(segment.path, read_only=True, key=self.key)) as db:
             if db.value("pragma user_version") > FORMAT:
-                raise StoreError("a newer agent wrote it: update agent-cli here")
+                raise StoreError(f"{segment.path} is of a newer agent, update agent-cli here")
             for kind, uid, data in db.each("select kind, uid, data from entry order by id"):
                 yield kind, uid, json.loads(data) if data else None
+
+    def read_own(self, segment: Segment) -> list[Entry] | None:
+        """The rows of a segment of this machine; None: it cannot be read, and is deleted, so that all is sent anew."""
+        try:
+            return list(self.read(segment))
+        except StoreError:
+            segment.path.unlink(missing_ok=True)
+            return None
 
     def write(self, first: int, last: int, entries: Iterable[Entry]) -> Segment:
         """Write a segment, whole or not at all. Raises StoreError."""
         part = self.own_path / f".{first}-{last}.{os.getpid()}.part"
         try:
             atomic_file.make_folder(self.own_path)
-            part.unlink(missing_ok=True)
+            for each in self.own_path.glob(".*.part"):
+                each.unlink()  # only one process writes here: that of this one has ended
             with closing(Database(part, "delete", key=self.key + os.urandom(_SALT))) as db:
                 db.execute(f"pragma journal_mode = off; pragma synchronous = off; pragma user_version = {FORMAT}")
                 with db.write():
@@ -117,7 +128,8 @@ class Folder:
         """Rewrite the segments of this machine without these rows, and without what a later segment has anew."""
         seen = {*is_dropped}
         for segment in reversed(self.segments(self.machine)):
-            entries = list(self.read(segment))
+            if (entries := self.read_own(segment)) is None:
+                continue
             left = [entry for entry in entries if entry[2] is None or entry[1] not in seen]
             seen.update(uid for _, uid, data in entries if data is not None)
             if len(left) < len(entries):
@@ -145,8 +157,10 @@ class Folder:
                 run.append(each)
                 continue
             if len(run) > 1:
-                latest = {(kind, uid): data for segment in run for kind, uid, data in self.read(segment)}
-                self.replace(run, run[0].first, run[-1].last, ((*name, data) for name, data in latest.items()))
+                rows = [self.read_own(segment) for segment in run]
+                if None not in rows:
+                    latest = {(kind, uid): data for some in rows for kind, uid, data in some or ()}
+                    self.replace(run, run[0].first, run[-1].last, ((*name, data) for name, data in latest.items()))
             run = [each] if each and each.size <= _SMALL else []
 
 

@@ -45,15 +45,12 @@ def run(memory: MemoryContext, root: Path, progress: Progress = lambda what, don
         _read_unknown(memory, folder, done)
         for machine in folder.machines():
             _read(memory, folder, machine, done, progress)
-        if any(done.taken.new.values()) or done.taken.changed or changes.count_waiting(db):
-            with db.write():
-                merge.take_waiting(memory, done.taken)
         with db.write():
             merge.settle(memory, done.taken)
         if changes.count_waiting(db):
             done.receipt = merge.erase(memory, done.taken)
             with db.write():
-                merge.take_waiting(memory, done.taken)  # what waited until something was erased
+                merge.settle(memory, done.taken)  # what waited until something was erased
         _clean(db, folder)
         _write(db, folder, done, progress)
         folder.merge()
@@ -93,7 +90,8 @@ def _read(memory: MemoryContext, folder: Folder, machine: str, done: Exchange, p
             entries = list(folder.read(found))
         except StoreError as error:
             done.left.append(
-                f"{found.path.name} of {machine} cannot be read ({error}): it is tried again the next time"
+                f"{str(error).partition(';')[0]}: it is tried again the next time; if it stays so, delete that file, "
+                f"and {machine} writes it anew"
             )
             return
         with db.write():
@@ -110,9 +108,9 @@ def _read_unknown(memory: MemoryContext, folder: Folder, done: Exchange) -> None
     folder that was restored. Others may have read something else by that name, so it is sent again."""
     db, known = memory.db, _recorded(memory.db)
     for segment in folder.segments(folder.machine):
-        if segment.path.name not in known and segment.last <= changes.position(db, folder.machine) and segment.is_whole:
+        is_new = segment.path.name not in known and segment.last <= changes.position(db, folder.machine)
+        if is_new and segment.is_whole and (entries := folder.read_own(segment)):
             with db.write():
-                entries = list(folder.read(segment))
                 merge.take(memory, entries, done.taken)
                 changes.send_again(db, [(kind, uid) for kind, uid, _ in entries])
 

@@ -61,6 +61,7 @@ class Taken:
     merged: set[int] = field(default_factory=set)  # summaries of the same
     sentences: dict[int, frozenset[int]] = field(default_factory=dict)  # of messages, that were cut out elsewhere
     notes: list[tuple[int, Data]] = field(default_factory=list)  # that had another wording here
+    settles: bool = False  # whether what follows from it is done in the same transaction
 
 
 def take(memory: MemoryContext, entries: Sequence[Entry], taken: Taken) -> None:
@@ -73,9 +74,10 @@ def take(memory: MemoryContext, entries: Sequence[Entry], taken: Taken) -> None:
                 changes.wait(db, kind, changes.canonical(db, uid), data or {})
 
 
-def take_waiting(memory: MemoryContext, taken: Taken) -> None:
-    """Take the rows whose references have come meanwhile, and those that wait for these. Runs in a transaction."""
+def _take_waiting(memory: MemoryContext, taken: Taken) -> None:
+    """Take the rows whose references have come meanwhile, and those that wait for these."""
     db, tables, found = memory.db, changes.tables(), True
+    taken.settles = True
     with changes.applying(db):
         while found:
             found = False
@@ -184,6 +186,11 @@ def _put(
         ):
             won[column], stamps[column] = value, (stamp, base)
             changed |= {column: value} if then != now else {}
+    overwritten, incoming = mine.get("text", NEVER), data["stamps"].get("text", (0, 0))
+    if kind == "note" and "text" in changed and _is_conflict(overwritten, incoming):
+        if not taken.settles:
+            return False  # what is written here would be lost if the process ended before it is noted below the other
+        taken.notes.append((id, local))
     if kind == "session" and won.get("closed_at") and sessions.is_held(db, id):
         for each in (won, stamps, changed):
             each.pop("closed_at", None)
@@ -197,9 +204,6 @@ def _put(
     _mark(kind, id, taken)
     if changed.keys() & table.parents:  # who knew it elsewhere alone did not take what has changed of it
         changes.send_again(db, [(kind, known)])
-    overwritten = mine.get("text", NEVER)
-    if kind == "note" and "text" in changed and _is_conflict(overwritten, data["stamps"].get("text", (0, 0))):
-        taken.notes.append((id, local))
     return True
 
 
@@ -302,9 +306,10 @@ def _add_sources(db: Database, kind: str, id: int, sources: Sequence[tuple[Any, 
 
 
 def settle(memory: MemoryContext, taken: Taken) -> None:
-    """Do what follows from what was taken: it is new on this machine, and is sent to the others. Runs in the caller's
-    transaction."""
+    """Take what waited, and do what follows from what was taken: it is new on this machine, and is sent to the others.
+    Runs in the caller's transaction."""
     db, now = memory.db, memory.time()
+    _take_waiting(memory, taken)
     for id in sorted(taken.sessions):
         sessions.skip_learning(db, id, log.last_message(db, id))  # its own machine learns from it
     for id in sorted(taken.open_here):
@@ -319,6 +324,8 @@ def settle(memory: MemoryContext, taken: Taken) -> None:
             jobs.add(db, summaries.JOB, ids.handle("session", session), now)
         elif period:
             period_summaries.queue(db, memory.scope.owner, periods.parse(period), now)
+    for done in (taken.sessions, taken.open_here, taken.notes, taken.facts, taken.skills, taken.merged):
+        done.clear()
 
 
 def _keep_wording(memory: MemoryContext, id: int, local: Data) -> None:

@@ -1,5 +1,6 @@
 """What the machines of one person know after an exchange, whatever happened to the folder, a file or a clock."""
 
+import os
 import shutil
 from datetime import UTC, datetime, timedelta
 
@@ -100,6 +101,51 @@ def test_a_note_that_was_changed_on_both_machines_keeps_both_wordings(one, two):
     notes.edit(one.db, note, "the key is in my bag", "", one.time)
     meet(one, two)
     assert noted(two) == ["the key is in my bag"]
+
+
+def test_a_note_keeps_both_wordings_when_the_exchange_ends_in_the_middle(one, two):
+    note = notes.add(one.db, HERE, "the key is under the mat", one.time)
+    meet(one, two)
+    notes.edit(one.db, note, "the key is under the stone", "", one.time)
+    later(two)
+    notes.edit(two.db, notes.get(two.db, 1, "person"), "the key is at Clara's", "", two.time)
+    two.exchange()
+    carry(two, one)
+
+    def end(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        exchange.run(one.memory, one.root, end)
+    meet(one, two)
+    assert "the key is under the stone" in noted(two)[0]
+
+
+@pytest.mark.parametrize("damage", [lambda file: file[:-1000], lambda file: file[:5000] + b"?" + file[5001:]])
+def test_what_is_forgotten_is_erased_elsewhere_though_an_own_segment_is_damaged(one, two, damage):
+    notes.add(one.db, HERE, "the Zwetschge is ripe", one.time)
+    meet(one, two)
+    (path,) = (each.path for each in segments.open_folder(one.db, one.root).segments("one"))
+    path.write_bytes(damage(path.read_bytes()))
+    path.with_name(".2-2.99999.part").write_bytes(b"left by a process that was killed")
+    forget(one, "n1")
+    notes.add(one.db, HERE, "the plum is ripe", one.time)
+    meet(one, two)
+    assert noted(two) == ["the plum is ripe"]
+    assert [each.name for each in path.parent.iterdir() if each == path or each.suffix == ".part"] == []
+
+
+def test_what_is_no_segment_in_the_folder_is_passed_over(one, two):
+    meet(one, two)
+    there = segments.open_folder(one.db, one.root).path
+    for name in (b"\xff", b"a\x1b[31m", b".stversions"):
+        os.mkdir(os.path.join(os.fsencode(there), name))
+    (there / "three").write_text("no folder")
+    os.mkfifo(there / "two" / "00000002-00000002-0-00000000.segment")
+    notes.add(two.db, HERE, "the plum is ripe", two.time)
+    meet(one, two)
+    assert segments.open_folder(one.db, one.root).machines() == ["one", "two"]
+    assert noted(one) == ["the plum is ripe"]
 
 
 def test_values_of_two_machines_follow_each_other_by_date(one, two):
@@ -270,7 +316,7 @@ def test_a_segment_that_is_cut_short_or_missing_is_left_for_the_next_time(one, t
     second.write_bytes(whole[:-100])
     assert two.exchange().left == [f"{second.name} of one has not come whole yet: it is read the next time"]
     second.write_bytes(b"x" * len(whole))
-    assert "cannot be read" in two.exchange().left[0]
+    assert "delete that file, and one writes it anew" in two.exchange().left[0]
     second.unlink()
     assert two.exchange().left == ["a part of what one wrote has not come yet: the rest is read the next time"]
     assert noted(two) == ["first"]
