@@ -82,6 +82,12 @@ class LazyGroup(TyperGroup):
         if args and args[0] not in usage.COMMANDS and not args[0].startswith("-"):
             if near := nearest(args[0], usage.COMMANDS):
                 raise UsageError(f"there is no command {args[0]!r}; did you mean {near}?")
+            from agent_cli.repl.commands import commands  # it takes as long as a session
+
+            if (slash := f"/{args[0]}") in commands.registry():
+                shells = [shell for shell, each in commands.SLASH.items() if each == slash]
+                instead = f"; in a shell it is `agent {shells[0]}`" if shells else ""
+                raise UsageError(f"{slash} is a command of a session{instead}")
             question = one_line(" ".join(args), 60)
             raise UsageError(f'there is no such command; a question is asked with `agent ask`: agent ask "{question}"')
         return super().resolve_command(ctx, args)

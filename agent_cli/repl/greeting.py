@@ -14,7 +14,7 @@ from agent_cli.errors import AgentError, Cancelled, ModelUnavailable
 from agent_cli.llm import local, ollama
 from agent_cli.llm.engine import AUTO, is_cloud, same_model
 from agent_cli.llm.model import Cancel
-from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.conversations import capture, log, sessions
 from agent_cli.memory.review import review
 from agent_cli.memory.scope import short_path
 from agent_cli.messages import Failure
@@ -98,7 +98,7 @@ def last_exchange(app: App, session: sessions.Session, display: Display) -> str:
     else:
         lines = [with_sign(formatted(question, display, 2).split("\n"), display, YOU)]
     if answer is None or answer.id < asked.id:
-        if not log.undecided_calls(app.db, session.id):
+        if not (log.undecided_calls(app.db, session.id) or capture.only_asks(asked.parts)):
             lines.append("no answer came: /retry asks again")
     else:
         lines += [*([] if display.screen_reader else [""]), _drawn(answer.message.text, display)]

@@ -187,6 +187,7 @@ UNMEANT = {
     "-c -r s1": "-c and -r exclude each other",
     "ask --qqqq": "no such option: --qqqq (`agent ask --help` says more)",
     "notes show": "missing argument 'handle' (`agent notes show --help` says more)",
+    "profile": "/profile is a command of a session; in a shell it is `agent facts profile`",
     "nope": 'a question is asked with `agent ask`: agent ask "nope"',
     "nots": "there is no command 'nots'; did you mean notes?",
     "facts hstory": "there is no command 'hstory'; did you mean history?",

@@ -83,6 +83,13 @@ def test_a_session_that_goes_on_says_what_was_folded(app):
     assert greeting.resumed(app, sessions.get(app.db, long, "person")) == told
 
 
+def test_a_message_that_asked_for_no_answer_is_shown_without_a_hint(app):
+    id = sessions.start(app.db, app.scope, app.time())
+    for said, hint in (("What is tea?", "no answer came: /retry asks again\n"), ("Remember that I drink tea.", "")):
+        say(app.db, id, said, app.time(), app.scope)
+        assert greeting.last_exchange(app, sessions.get(app.db, id, "person"), Display()) == f"❯ {said}\n{hint}"
+
+
 LISTED = "Two things:\n\n- bread\n- milk, which is in the door of the fridge\n\n```\nmake tea\n```"
 
 
