@@ -194,12 +194,11 @@ def _from_keyring(path: Path, head: bytes) -> str | None:
         return found
     try:
         import keyring  # an extra, of a tenth of a second
-        from keyring.errors import KeyringError
     except ImportError:
         raise FileSealed(f"{path}: the database is sealed, and {_NO_KEYRING}; or {_WAYS}") from None
     try:
         found = keyring.get_password(_SERVICE, name_of(head))
-    except KeyringError as error:
+    except Exception as error:  # backends raise what they like
         why = f"the keyring cannot be used here ({str(error).partition('.')[0] or 'it is locked'})"
         raise FileSealed(f"{path}: the database is sealed, and {why}: unlock it, or {_WAYS}") from None
     return found
@@ -220,13 +219,12 @@ def put_in_keyring(head: bytes, secret: str) -> None:
     """Keep a key under its name, and read it back. Raises UsageError."""
     try:
         import keyring
-        from keyring.errors import KeyringError
     except ImportError:
         raise UsageError(f"{_NO_KEYRING}, or seal with --passphrase, --key-file or --command") from None
     try:
         keyring.set_password(_SERVICE, name_of(head), secret)
         is_stored = keyring.get_password(_SERVICE, name_of(head)) == secret
-    except KeyringError:
+    except Exception:
         is_stored = False
     if not is_stored:
         raise UsageError("the keyring of this system takes no key: seal with --passphrase, --key-file or --command")

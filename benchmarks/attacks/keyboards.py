@@ -32,7 +32,7 @@ ASKED = ("accept a proposal", "add a fact", "restore a fact", "change a fact", "
 AT_THE_PROMPT = {
     "a rule": "/set rules.save_note allow\r",
     "a note with a yes": "/forget f3\ryes\r",
-    "all related with a yes": "/forget f3\rall\ryes\r",
+    "all related with a yes": "/forget f3\rall\r",
     "the review and its keys": "/review\rA\ry\ry\r",
     "a statement": "remember that I am the king\r",
     "a command that remembers": "/remember I am the king\r",

@@ -85,10 +85,8 @@ class Person:
         assert found, line
         try:
             result: Any = commands.run(self._conversation, *found)
-            while isinstance(result, Asking):
-                if "type yes" in result.ask:
-                    return f"{result.text}\n{result.answer('yes')}"
-                result = result.answer(" ".join(_chosen(result.text, telling)) or "none")
+            if isinstance(result, Asking):
+                return f"{result.text}\n{result.answer(' '.join(_chosen(result.text, telling)) or 'yes')}"
         except UsageError as error:
             return str(error)
         if callable(result):
