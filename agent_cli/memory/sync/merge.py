@@ -34,6 +34,7 @@ from agent_cli.store import changes, ids, jobs
 from agent_cli.store.changes import FORGOTTEN, NEVER, Change, Data, Table
 from agent_cli.store.db import Database
 from agent_cli.store.segments import Entry
+from agent_cli.values import frozen
 
 _SAME: Mapping[
     str, Sequence[tuple[str, ...]]
@@ -133,10 +134,21 @@ def _take(
         return True
     if kind == "summary" and ("", True) in [(each[1], each[2]) for each in found if each and each[0] == _DELETED]:
         return True  # made from something erased: its machine sends another when it has erased that too
-    return _put(memory, table, known, uid, values, data, sources, taken) and not waits
+    return _put(memory, _Arrived(table, uid, values, data, sources), known, taken) and not waits
 
 
 _DELETED = "deleted"
+
+
+@frozen
+class _Arrived:
+    """A row of another machine. `values`, `sources`: with ids of this machine in place of uids."""
+
+    table: Table
+    uid: str
+    values: dict[str, Any]
+    data: Data
+    sources: Sequence[tuple[Any, ...]]
 
 
 def _source(db: Database, kind: str, source: Sequence[Any]) -> tuple[Any, ...] | None:
@@ -148,18 +160,9 @@ def _source(db: Database, kind: str, source: Sequence[Any]) -> tuple[Any, ...] |
     return (of, id, *rest)
 
 
-def _put(
-    memory: MemoryContext,
-    table: Table,
-    known: str,
-    uid: str,
-    values: dict[str, Any],
-    data: Data,
-    sources: Sequence[tuple[Any, ...]],
-    taken: Taken,
-) -> bool:
+def _put(memory: MemoryContext, row: _Arrived, known: str, taken: Taken) -> bool:
     """Add a row or change the one that is here; False when it has to wait until something is erased."""
-    db, kind = memory.db, table.name
+    db, table, kind, uid, values, data = memory.db, row.table, row.table.name, row.uid, row.values, row.data
     id, local_uid = changes.locate(db, kind, known), known
     if id is None and kind == "session" and (id := changes.renamed(db, kind, uid)):
         changes.rename(db, kind, id)
@@ -169,7 +172,7 @@ def _put(
         if kind == "summary":
             taken.merged.add(id)
     if id is None:
-        return _insert(memory, table, uid, values, data, sources, taken)
+        return _insert(memory, row, taken)
     local = changes.read(db, table, [known])[known]
     if kind == "message" and (lost := _cut_elsewhere(local["columns"], values)):
         taken.sentences[id] = lost
@@ -195,7 +198,7 @@ def _put(
         for each in (won, stamps, changed):
             each.pop("closed_at", None)
         taken.open_here.add(id)
-    _add_sources(db, kind, id, sources, bool({"text", "at"} & won.keys()))
+    _add_sources(db, kind, id, row.sources, bool({"text", "at"} & won.keys()))
     changes.set_stamps(db, known, {column: stamp for column, stamp in stamps.items() if stamp[0]})
     if not changed:
         return True
@@ -217,25 +220,17 @@ def _ordered(value: Any) -> str:
     return "" if value is None else json.dumps(value)
 
 
-def _insert(
-    memory: MemoryContext,
-    table: Table,
-    uid: str,
-    values: dict[str, Any],
-    data: Data,
-    sources: Sequence[tuple[Any, ...]],
-    taken: Taken,
-) -> bool:
-    db, kind = memory.db, table.name
+def _insert(memory: MemoryContext, row: _Arrived, taken: Taken) -> bool:
+    db, kind, uid, values = memory.db, row.table.name, row.uid, row.values
     if _is_forgotten(db, kind, uid, values):
         changes.mark_deleted(db, kind, uid, send=True)
         return True
     names = ["uid", *values]
     query = f"insert into {kind} ({', '.join(names)}) values ({', '.join('?' * len(names))})"
     id = db.insert(query, (uid, *values.values()))
-    stamps = data["stamps"]
+    stamps = row.data["stamps"]
     changes.set_stamps(db, uid, {column: stamps[column] for column in stamps if column in values})
-    _add_sources(db, kind, id, sources, True)
+    _add_sources(db, kind, id, row.sources, True)
     if kind == "fact":
         facts.take_over(memory, id, None)
     taken.new[kind] += 1
