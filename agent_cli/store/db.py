@@ -14,7 +14,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
 from itertools import count
@@ -100,6 +100,8 @@ BUSY_TIMEOUT = 15.0
 _ROOM = 64 * 1024  # bytes: less cannot hold the index of a journal
 _FULL = "the disk is full; nothing of this step was written, make room and try again"
 APPLICATION_ID = 0x41474E54  # "AGNT" in the file's header identifies this program's files
+_PAGE = 4096  # bytes, of a sealed file
+_TRIED = 100  # its first pages
 MIN_SQLITE = (3, 51, 3)  # before it, a WAL reset could lose a commit
 
 # Of each file that this process has open: a lock is dropped with the last connection to its file.
@@ -372,7 +374,7 @@ class Database:
                 sentence = self.unwritable
             kind = StoreBusy if isinstance(error, apsw.BusyError | apsw.LockedError) else StoreError
             if isinstance(error, apsw.NotADBError) and self.key:
-                if _is_key_of(self.path, self.key):
+                if _is_key_of(Path(self.path), self.key):
                     sentence = _DAMAGED
                 else:
                     kind, sentence = FileSealed, "the database is sealed, and this key does not open it"
@@ -384,7 +386,7 @@ class Database:
 class FileBytes:
     """The bytes of a file without its journal, those of a sealed one decrypted; to be read in any order."""
 
-    def __init__(self, path: Path, key: bytes | None):
+    def __init__(self, path: Path, key: bytes | None, *, checked: bool = False):
         self._at, opened = 0, list[apsw.VFSFile]()
         if key is None:
             self._file = sealing.open_to_read(path)
@@ -398,7 +400,7 @@ class FileBytes:
 
         vfs = Remembered("agent", "")
         connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READONLY, vfs="agent")
-        _set_key(connection, key, checked=False)
+        _set_key(connection, key, checked=checked)
         self._file = opened[0]
 
         def close() -> None:
@@ -426,7 +428,7 @@ class FileBytes:
 
 def key_of(path: Path) -> bytes | None:
     """The key of a sealed file; None for another. Raises FileSealed where it is not to be found."""
-    return sealing.KEYS.of(path, partial(_is_key_of, str(path)))
+    return sealing.KEYS.of(path, partial(_is_key_of, path))
 
 
 def _set_key(connection: apsw.Connection, key: bytes, *, checked: bool = True) -> None:
@@ -440,14 +442,14 @@ def _set_key(connection: apsw.Connection, key: bytes, *, checked: bool = True) -
     connection.pragma("key", f"raw:{key.hex()}")
 
 
-def _is_key_of(path: str, key: bytes) -> bool:
-    """Whether a file is sealed with this key; also where its first page is damaged."""
-    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    for checked in (True, False):
-        with closing(apsw.Connection(f"file:{quote(path)}?immutable=1", flags)) as connection, suppress(apsw.Error):
-            _set_key(connection, key, checked=checked)
-            if connection.pragma("application_id") in ((0, APPLICATION_ID) if checked else (APPLICATION_ID,)):
-                return True
+def _is_key_of(path: Path, key: bytes) -> bool:
+    """Whether one of its pages is sealed with this key: any may be damaged, or be whole in the journal alone."""
+    with FileBytes(path, key, checked=True) as file:
+        for number in range(_TRIED):
+            file.seek(number * _PAGE)
+            with suppress(OSError):
+                if len(file.read(_PAGE)) == _PAGE:
+                    return True
     return False
 
 

@@ -59,6 +59,20 @@ def test_a_sealed_file_opens_with_its_key_alone(sealed, path):
     assert found(sealed)
 
 
+def test_a_file_whose_first_page_is_whole_in_its_journal_alone_opens_with_its_key(sealed, path, monkeypatch):
+    copy, journal = path.with_name("copy.db"), path.with_name("memory.db-wal").read_bytes()
+    sealed.truncate_journal()
+    whole = path.read_bytes()
+    copy.write_bytes(whole[:3000] + bytes(96) + whole[3096:])
+    copy.with_name("copy.db-wal").write_bytes(journal)
+    monkeypatch.setattr(sealing, "KEYS", sealing.Keys(os.urandom(32).hex()))
+    with pytest.raises(StoreError, match="the key in AGENT_KEY does not open it"):
+        Database(copy)
+    monkeypatch.setattr(sealing, "KEYS", sealing.Keys(KEY[:32].hex()))
+    with closing(Database(copy)) as opened:
+        assert found(opened) == [(WORD,), (1,)]
+
+
 def test_the_receipt_of_forgetting_searches_the_decrypted_bytes_and_free_pages(path):
     sealing.KEYS.found[KEY[32:]] = KEY
     plain = path.with_name("plain.db")
