@@ -23,7 +23,7 @@ from agent_cli.memory.search import index, recall, recall_log, vectors, word_tab
 from agent_cli.memory.search.candidates import Filter
 from agent_cli.store import ids
 from agent_cli.store.db import Database, IndexDamaged
-from agent_cli.text import clean, one_line
+from agent_cli.text import clean, counted, one_line
 
 # An enumeration: an option with a Literal cannot be given again and again.
 SearchableKind = StrEnum("SearchableKind", {kind.shown: kind.shown for kind in kinds.SEARCHABLE})  # type: ignore[misc]
@@ -271,7 +271,7 @@ def list_docs(
 
 
 def _collection(row: dict[str, Any]) -> tuple[str, str]:
-    parts = [f"{row['files']} files", f"{row['sections']} sections"]
+    parts = [counted(row["files"], "file"), counted(row["sections"], "section")]
     parts += [f"{row['failed']} not readable"] if row["failed"] else []
     parts += [f"{row['left_out']} taken out"] if row["left_out"] else []
     at = row["synced_at"]

@@ -31,8 +31,10 @@ _MEMORY = {
     "off": "nothing is recalled, and what you say is not read for facts, now or later; the log has it all the same",
 }
 _DAYS = 7  # that /stats counts
-_SHIFT_ENTER = Verbatim("""\
-kitty, Ghostty, iTerm2, foot, Alacritty and xterm send Shift-Enter as a key of its own. What makes others do so:
+_SHIFT_ENTER = (
+    "kitty, Ghostty, iTerm2, foot, Alacritty and xterm send Shift-Enter as a key of its own. Others do so with:"
+)
+_SHIFT_ENTER_SETTINGS = Verbatim("""\
 WezTerm  among the keys of wezterm.lua:
  {key="Enter", mods="SHIFT", action=wezterm.action.SendString("\\x1b[13;2u")}
 VS Code  in keybindings.json:
@@ -211,5 +213,6 @@ def keys(conversation: Conversation, argument: str) -> Work:
     def work(cancel: Cancel, approve: policy.Approve) -> Iterator[Event]:
         yield Noticed(f"{prompt_keys.HELP}\n")
         yield Noticed(_SHIFT_ENTER)
+        yield Noticed(_SHIFT_ENTER_SETTINGS)
 
     return work
