@@ -98,7 +98,7 @@ def turn_off(db: Database) -> None:
     with db.write():
         for name in _existing(db):
             db.execute(f"drop trigger {name}")
-        for table in ("unsent", "change", "deleted", "alias", "position", "waiting", "state"):
+        for table in ("unsent", "change", "deleted", "alias", "position", "waiting", "unsettled", "state"):
             db.execute(f"delete from sync_{table}")
 
 
@@ -257,25 +257,21 @@ def _sources(db: Database, table: str, uids: Sequence[str]) -> list[tuple[str, l
 # What is known of rows.
 
 
-def locate(db: Database, kind: str, uid: str) -> int | None:
-    id = db.value(f"select id from {kind} where uid = ?", (canonical(db, uid),))
-    return None if id is None else int(id)
+_CANONICAL = "coalesce((select canonical from sync_alias where uid = :uid), :uid)"
 
 
 def canonical(db: Database, uid: str) -> str:
-    while other := db.value("select canonical from sync_alias where uid = ?", (uid,)):
-        uid = str(other)
-    return uid
+    return str(db.value(f"select {_CANONICAL}", {"uid": uid}))
+
+
+def locate(db: Database, kind: str, uid: str) -> int | None:
+    id: int | None = db.value(f"select id from {kind} where uid = {_CANONICAL}", {"uid": uid})
+    return id
 
 
 def deletion(db: Database, uid: str) -> bool | None:
     """Whether a row that was deleted is so everywhere; None: it was not deleted."""
-    return deletion_of(db, canonical(db, uid))
-
-
-def deletion_of(db: Database, uid: str) -> bool | None:
-    """The same, of this uid alone."""
-    found = db.value("select everywhere from sync_deleted where uid = ?", (uid,))
+    found = db.value(f"select everywhere from sync_deleted where uid = {_CANONICAL}", {"uid": uid})
     return None if found is None else bool(found)
 
 
@@ -302,10 +298,8 @@ def aliases(db: Database, uid: str) -> list[str]:
 def merge(db: Database, kind: str, uid: str, other: str) -> str:
     """Record that two rows are the same; the later uid names it from now on, and is returned."""
     former, later = sorted((uid, other))
-    db.execute(
-        "insert into sync_alias values (?, ?) on conflict (uid) do update set canonical = excluded.canonical",
-        (former, later),
-    )
+    db.execute("update sync_alias set canonical = ? where canonical = ?", (later, former))
+    db.execute("insert or replace into sync_alias values (?, ?)", (former, later))
     if later != uid:
         db.execute(f"update {kind} set uid = ? where uid = ?", (later, uid))
         db.execute("update or replace sync_change set uid = ? where uid = ?", (later, uid))
@@ -393,6 +387,12 @@ def set_position(db: Database, machine: str, number: int) -> None:
     db.execute(query, (machine, number))
 
 
+def drop_positions(db: Database, present: Sequence[str]) -> int:
+    """Begin anew with all machines but these, should they return; how many there were."""
+    query = "delete from sync_position where machine not in (select value from json_each(?))"
+    return db.execute(query, (present,))
+
+
 def wait(db: Database, kind: str, uid: str, data: Data) -> None:
     text = json.dumps(data, ensure_ascii=False)
     db.execute("insert into sync_waiting (kind, uid, data) values (?, ?, ?)", (kind, uid, text))
@@ -405,6 +405,19 @@ def waiting(db: Database) -> list[tuple[int, str, str, Data]]:
 
 def count_waiting(db: Database) -> int:
     return int(db.value("select count(*) from sync_waiting"))
+
+
+def mark_unsettled(db: Database, kind: str, id: int) -> None:
+    """Note that a row of another machine was taken, and nothing done yet that follows from it."""
+    db.execute("insert or ignore into sync_unsettled values (?, ?)", (kind, id))
+
+
+def settle(db: Database, kind: str) -> list[int]:
+    """The rows that were noted so and are still there; they no longer are."""
+    query = f"select id from sync_unsettled u join {kind} t on t.id = u.row where u.kind = ? order by id"
+    found = [id for (id,) in db.rows(query, (kind,))]
+    db.execute("delete from sync_unsettled where kind = ?", (kind,))
+    return found
 
 
 def erase_waiting(db: Database, found: Sequence[int]) -> None:

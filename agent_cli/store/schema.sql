@@ -494,6 +494,12 @@ create table sync_waiting (                     -- rows that refer to others whi
     data text not null
 ) strict;
 
+create table sync_unsettled (                   -- rows of another machine of which nothing has followed yet
+    kind text not null,
+    row integer not null,
+    primary key (kind, row)
+) strict, without rowid;
+
 -- Derived: dropped and rebuilt at will. The word, trigram and vector tables are created by memory/search/word_tables.py
 -- and memory/search/vectors.py, under names that are stored in meta, so that a damaged one can be abandoned.
 

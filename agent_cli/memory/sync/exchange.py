@@ -21,7 +21,7 @@ from agent_cli.store.db import Database
 from agent_cli.store.segments import Entry, Folder, Segment
 
 JOB = "sync"
-_WRITTEN = "segments written"  # in meta
+_WRITTEN, _FOLDER = "segments written", "folder of the last exchange"  # in meta
 _PAGE = 4000  # rows of a segment
 
 Progress = Callable[[str, int, int | None], None]
@@ -42,6 +42,8 @@ def run(memory: MemoryContext, root: Path, progress: Progress = lambda what, don
     folder = segments.open_folder(db, root)
     with segments.locked(db):
         changes.turn_on(db)
+        if last_folder(db) != str(root):
+            meta.put(db, _FOLDER, str(root))
         _read_unknown(memory, folder, done)
         for machine in folder.machines():
             _read(memory, folder, machine, done, progress)
@@ -69,12 +71,18 @@ def queue(db: Database, root: Path, now: datetime) -> None:
             jobs.add(db, JOB, "all", now)
 
 
+def last_folder(db: Database) -> str:
+    """The folder of the last exchange; empty: there was none."""
+    return meta.get(db, _FOLDER) or ""
+
+
 def leave(db: Database, root: Path) -> None:
     """Take no part any more: nothing is noted, and what this machine wrote is deleted. Raises AgentError."""
     folder = segments.open_folder(db, root)
     with segments.locked(db):
         changes.turn_off(db)
         meta.drop(db, _WRITTEN)
+        meta.drop(db, _FOLDER)
         folder.remove_own()
         segments.drop_name(db)
 
@@ -139,12 +147,15 @@ def _clean(db: Database, folder: Folder) -> None:
 
 
 def _write(db: Database, folder: Folder, done: Exchange, progress: Progress) -> None:
-    """Write what has changed as segments of a page each; all anew where segments of this machine are missing."""
-    number, first = changes.position(db, folder.machine), 0
-    if not _has_all(folder.segments(folder.machine), number):
-        with db.write():
+    """Write what has changed as segments of a page each; all anew where segments of this machine are missing, or those
+    of another that is gone, of which a new machine would get nothing."""
+    number, first, there = changes.position(db, folder.machine), 0, folder.machines()
+    with db.write():
+        if changes.drop_positions(db, [*there, folder.machine]) or not _has_all(
+            folder.segments(folder.machine), number
+        ):
             changes.send_all(db)
-        first = 1
+            first = 1
     total = changes.count_unsent(db)
     while True:
         with db.write():  # nothing changes while a page is written
@@ -153,7 +164,7 @@ def _write(db: Database, folder: Folder, done: Exchange, progress: Progress) -> 
                 return
             entries = list(_entries(db, [(kind, uid) for _, kind, uid in rows]))
             number += 1
-            folder.write(first or number, number, entries)
+            folder.replace(folder.segments(folder.machine) if first else [], first or number, number, entries)
             changes.sent(db, rows[-1][0] if rows else 0)
             changes.set_position(db, folder.machine, number)
             _record(db, folder)

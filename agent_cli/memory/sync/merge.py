@@ -55,11 +55,6 @@ class Taken:
 
     new: Counter[str] = field(default_factory=Counter)
     changed: int = 0
-    facts: set[int] = field(default_factory=set)
-    skills: set[int] = field(default_factory=set)
-    sessions: set[int] = field(default_factory=set)  # new ones
-    open_here: set[int] = field(default_factory=set)  # sessions that another machine closed while they go on here
-    merged: set[int] = field(default_factory=set)  # summaries of the same
     sentences: dict[int, frozenset[int]] = field(default_factory=dict)  # of messages, that were cut out elsewhere
     notes: list[tuple[int, Data]] = field(default_factory=list)  # that had another wording here
     settles: bool = False  # whether what follows from it is done in the same transaction
@@ -102,7 +97,7 @@ def _take(
         changes.mark_deleted(db, kind, known, send=known != uid and changes.deletion(db, known) is None)
         return changes.locate(db, kind, known) is None  # else it waits until it is erased
     if (everywhere := changes.deletion(db, uid)) is not None:
-        if known != uid and changes.deletion_of(db, uid) is None:
+        if known != uid:
             changes.mark_deleted(db, kind, uid, everywhere=everywhere, send=everywhere)
         return True
     table = tables[kind]
@@ -150,6 +145,20 @@ class _Arrived:
     data: Data
     sources: Sequence[tuple[Any, ...]]
 
+    def stamp(self, column: str) -> Sequence[int]:
+        """The stamp and its base."""
+        found: Sequence[int] = self.data["stamps"].get(column, (0, 0))
+        return found
+
+    def sent(self, column: str) -> Any:
+        """A value with a uid in place of an id."""
+        return None if self.values[column] is None else self.data["columns"][column]
+
+    def rank(self, column: str) -> tuple[int, str, str]:
+        """Of two values of a column the one with the higher rank counts."""
+        stamp = self.stamp(column)[0]
+        return stamp, "" if stamp else self.uid, _ordered(self.sent(column))
+
 
 def _source(db: Database, kind: str, source: Sequence[Any]) -> tuple[Any, ...] | None:
     """A source of a fact or a summary with an id in place of the uid; None: it has not come yet."""
@@ -162,52 +171,45 @@ def _source(db: Database, kind: str, source: Sequence[Any]) -> tuple[Any, ...] |
 
 def _put(memory: MemoryContext, row: _Arrived, known: str, taken: Taken) -> bool:
     """Add a row or change the one that is here; False when it has to wait until something is erased."""
-    db, table, kind, uid, values, data = memory.db, row.table, row.table.name, row.uid, row.values, row.data
+    db, kind = memory.db, row.table.name
     id, local_uid = changes.locate(db, kind, known), known
-    if id is None and kind == "session" and (id := changes.renamed(db, kind, uid)):
+    if id is None and kind == "session" and (id := changes.renamed(db, kind, row.uid)):
         changes.rename(db, kind, id)
-    if id is None and (twin := _same(db, kind, values)):
+    if id is None and (twin := _same(db, kind, row.values)):
         id, local_uid = twin
-        known = changes.merge(db, kind, local_uid, uid)
+        known = changes.merge(db, kind, local_uid, row.uid)
         if kind == "summary":
-            taken.merged.add(id)
+            changes.mark_unsettled(db, kind, id)
     if id is None:
         return _insert(memory, row, taken)
-    local = changes.read(db, table, [known])[known]
-    if kind == "message" and (lost := _cut_elsewhere(local["columns"], values)):
+    local, mine = changes.read(db, row.table, [known])[known], changes.changes_of(db, known)
+    if kind == "message" and (lost := _cut_elsewhere(local["columns"], row.values)):
         taken.sentences[id] = lost
         return False
-    mine = changes.changes_of(db, known)
-    won, stamps, changed = dict[str, Any](), dict[str, Sequence[int]](), dict[str, Any]()
-    for column, value in values.items():
-        (stamp, base), change = data["stamps"].get(column, (0, 0)), mine.get(column, NEVER)
-        now, then = local["columns"][column], None if value is None else data["columns"][column]
-        if (stamp, "" if stamp else uid, _ordered(then)) > (
-            change.stamp,
-            local_uid * (not change.stamp),
-            _ordered(now),
-        ):
-            won[column], stamps[column] = value, (stamp, base)
-            changed |= {column: value} if then != now else {}
-    overwritten, incoming = mine.get("text", NEVER), data["stamps"].get("text", (0, 0))
-    if kind == "note" and "text" in changed and _is_conflict(overwritten, incoming):
+    won = [column for column in row.values if row.rank(column) > _rank(local, mine, column, local_uid)]
+    changed = {column: row.values[column] for column in won if row.sent(column) != local["columns"][column]}
+    if kind == "note" and "text" in changed and _is_conflict(mine.get("text", NEVER), row.stamp("text")):
         if not taken.settles:
             return False  # what is written here would be lost if the process ended before it is noted below the other
         taken.notes.append((id, local))
-    if kind == "session" and won.get("closed_at") and sessions.is_held(db, id):
-        for each in (won, stamps, changed):
-            each.pop("closed_at", None)
-        taken.open_here.add(id)
-    _add_sources(db, kind, id, row.sources, bool({"text", "at"} & won.keys()))
-    changes.set_stamps(db, known, {column: stamp for column, stamp in stamps.items() if stamp[0]})
-    if not changed:
-        return True
-    _update(memory, table, id, changed)
-    taken.changed += 1
-    _mark(kind, id, taken)
-    if changed.keys() & table.parents:  # who knew it elsewhere alone did not take what has changed of it
-        changes.send_again(db, [(kind, known)])
+    if kind == "session" and changed.get("closed_at") and sessions.is_held(db, id):
+        won.remove("closed_at")
+        del changed["closed_at"]
+        changes.insist(db, kind, id, "closed_at")
+    _add_sources(db, kind, id, row.sources, bool({"text", "at"} & {*won}))
+    changes.set_stamps(db, known, {column: row.stamp(column) for column in won if row.stamp(column)[0]})
+    if changed:
+        _update(memory, row.table, id, changed)
+        taken.changed += 1
+        if changed.keys() & row.table.parents:  # who knew it elsewhere alone did not take what has changed of it
+            changes.send_again(db, [(kind, known)])
     return True
+
+
+def _rank(local: Data, mine: Mapping[str, Change], column: str, uid: str) -> tuple[int, str, str]:
+    """The same of a column as it is here."""
+    stamp = mine.get(column, NEVER).stamp
+    return stamp, "" if stamp else uid, _ordered(local["columns"][column])
 
 
 def _is_conflict(change: Change, other: Sequence[int]) -> bool:
@@ -234,14 +236,9 @@ def _insert(memory: MemoryContext, row: _Arrived, taken: Taken) -> bool:
     if kind == "fact":
         facts.take_over(memory, id, None)
     taken.new[kind] += 1
-    _mark(kind, id, taken)
-    if kind == "session":
-        taken.sessions.add(id)
+    if kind in ("fact", "skill", "session"):
+        changes.mark_unsettled(db, kind, id)
     return True
-
-
-def _mark(kind: str, id: int, taken: Taken) -> None:
-    {"fact": taken.facts, "skill": taken.skills}.get(kind, set[int]()).add(id)
 
 
 def _update(memory: MemoryContext, table: Table, id: int, changed: Mapping[str, Any]) -> None:
@@ -254,6 +251,8 @@ def _update(memory: MemoryContext, table: Table, id: int, changed: Mapping[str, 
         index.erase(db, letter, [id])  # before its words change
     assignments = ", ".join(f"{name} = :{name}" for name in changed)
     db.execute(f"update {kind} set {assignments} where id = :id", {**changed, "id": id})
+    if history:
+        changes.mark_unsettled(db, kind, id)
     if kind == "fact":
         facts.take_over(memory, id, before)
     elif history and before:
@@ -305,22 +304,19 @@ def settle(memory: MemoryContext, taken: Taken) -> None:
     Runs in the caller's transaction."""
     db, now = memory.db, memory.time()
     _take_waiting(memory, taken)
-    for id in sorted(taken.sessions):
+    for id in changes.settle(db, "session"):
         sessions.skip_learning(db, id, log.last_message(db, id))  # its own machine learns from it
-    for id in sorted(taken.open_here):
-        changes.insist(db, "session", id, "closed_at")
     for id, local in taken.notes:
         _keep_wording(memory, id, local)
-    adoption.settle_merged(memory, sorted(taken.facts))
-    skills.settle_merged(memory, sorted(taken.skills))
-    for id in sorted(taken.merged):
+    taken.notes.clear()
+    adoption.settle_merged(memory, changes.settle(db, "fact"))
+    skills.settle_merged(memory, changes.settle(db, "skill"))
+    for id in changes.settle(db, "summary"):
         session, period = db.row("select session_id, period from summary where id = ?", (id,)) or (None, "")
         if session:
             jobs.add(db, summaries.JOB, ids.handle("session", session), now)
         elif period:
             period_summaries.queue(db, memory.scope.owner, periods.parse(period), now)
-    for done in (taken.sessions, taken.open_here, taken.notes, taken.facts, taken.skills, taken.merged):
-        done.clear()
 
 
 def _keep_wording(memory: MemoryContext, id: int, local: Data) -> None:

@@ -462,6 +462,40 @@ def test_a_machine_that_takes_part_again_is_read_again(one, two):
     assert "while it took no part" in noted(two)
 
 
+def test_the_folder_of_a_machine_that_is_gone_for_good_can_be_deleted(one, two, tmp_path):
+    notes.add(one.db, HERE, "of one", one.time)
+    meet(one, two)
+    notes.add(two.db, HERE, "of two", two.time)
+    meet(one, two)
+    shutil.rmtree(segments.open_folder(one.db, one.root).path / "two")
+    assert (one.exchange().left, sorted(noted(one))) == ([], ["of one", "of two"])
+    assert one.exchange().sent == 0
+    three = Machine(tmp_path, "three")
+    carry(one, three)
+    assert (three.exchange().left, sorted(noted(three))) == ([], ["of one", "of two"])
+    three.db.close()
+
+
+def test_an_exchange_that_is_killed_before_it_is_settled_is_settled_by_the_next(one, two):
+    for each, words, place in ((one, "They spoke of tea.", "Graz"), (two, "They spoke of milk.", "Wels")):
+        keep_period(each.db, "day", words, "")
+        accept(each, f"I live in {place}")
+    say(two.db, sessions.start(two.db, HERE, two.time()), "my cat is called Minka")
+    two.exchange()
+    carry(two, one)
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        exchange.run(one.memory, one.root, killed)
+    assert (one.db.value("select count(*) from message"), jobs.is_pending(one.db, "grain")) == (1, False)
+    assert one.exchange().left == []
+    assert jobs.is_pending(one.db, "grain")
+    assert (len(listed(one)), len(listed(one, "pending"))) == (1, 1)
+    assert one.db.value("select unlearned_to from session") == 1
+
+
 def test_an_old_segment_that_returns_to_the_folder_does_not_stay_there_with_erased_words(one, two, tmp_path):
     notes.add(one.db, HERE, "Minka is fed at noon", one.time)
     meet(one, two)
