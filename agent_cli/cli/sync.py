@@ -25,6 +25,7 @@ def command(
     folder: Path | None = argument("A folder that all machines have; else the setting `sync`.", None),
     key: str = option("--key", "The key that the first machine shows; - asks for it.", ""),
     off: bool = flag("--off", "Take no part any more; what is remembered stays."),
+    show_key: bool = flag("--show-key", "Show the key, with which another machine joins."),
 ) -> None:
     """Exchange what is remembered with your other machines, through a folder.
 
@@ -34,9 +35,9 @@ def command(
     """
     app_ = invocation.app()
     app_.refuse_incognito()
-    root = (folder or Path(app_.config.sync)).expanduser().absolute()
-    if not (folder or app_.config.sync):
+    if not (named := folder or app_.config.sync or exchange.last_folder(app_.db)):
         raise UsageError("name a folder, as in `agent sync ~/Sync/agent`, or set it: agent config set sync FOLDER")
+    root = Path(named).expanduser().absolute()
     if off:
         exchange.leave(app_.db, root)
         if app_.config.sync:
@@ -46,13 +47,13 @@ def command(
     if key:
         keyed_hash.adopt(app_.db, keyed_hash.read_written(getpass("key: ") if key == "-" else key))
     with output.ProgressLine(invocation.quiet) as line:
-        done = exchange.run(app_.memory, root, lambda what, many, total: line.step(what, many, total, "rows"))
+        done = exchange.run(app_.memory, root, lambda what, many, total: line.step(what, many, total, "changes"))
     if any(done.taken.new.values()) or done.taken.changed:
         upkeep.index_all(app_, app_.db)
     output.lines(lines(app_, done))
     for sentence in done.left:
         output.note(sentence)
-    if segments.open_folder(app_.db, root).machines() == [segments.machine(app_.db)]:
+    if show_key or segments.open_folder(app_.db, root).machines() == [segments.machine(app_.db)]:
         copied = keyed_hash.written(keyed_hash.secret(app_.db))
         output.note(f"on each other machine, once: agent sync FOLDER --key {copied}")
     if not app_.config.sync:
@@ -66,14 +67,14 @@ def lines(app_: App, done: Exchange) -> list[str]:
         for kind, many in done.taken.new.items()
         if kind in kinds.BY_NAME
     ]
-    came = [*new, *([f"{counted(done.taken.changed, 'change')}"] if done.taken.changed else [])]
+    came = [*new, *([counted(done.taken.changed, "change")] if done.taken.changed else [])]
     waiting = len(review.pending(app_.memory))
     said = [
-        f"came: {', '.join(came) or 'nothing new'}",
-        f"went: {counted(done.sent, 'row') if done.sent else 'nothing new'}",
+        f"read: {', '.join(came) or 'nothing new'}",
+        f"written: {counted(done.sent, 'change') if done.sent else 'nothing new'}",
         *([f"{waiting} {'waits' if waiting == 1 else 'wait'} for your yes (agent facts review)"] if waiting else []),
     ]
     erased = [f"erased here, as on another machine. {done.receipt.sentence()}"] if done.receipt else []
     waits = changes.count_waiting(app_.db)
-    left = [f"{counted(waits, 'row')} wait for others that have not come yet"] if waits else []
+    left = [f"{counted(waits, 'change waits', 'changes wait')} for others that have not come yet"] if waits else []
     return ["; ".join(said), *erased, *left]

@@ -165,7 +165,7 @@ class Folder:
 
 
 def open_folder(db: Database, root: Path) -> Folder:
-    """The folder for the machines with this one's key. Raises UsageError when it is not there, or has another key."""
+    """The folder for the machines with this one's key. Raises UsageError when it is not there, or of other machines."""
     if not root.is_dir():
         raise UsageError(f"there is no folder {root}: connect what it is on, or name another")
     key = keyed_hash.secret(db)
@@ -173,7 +173,8 @@ def open_folder(db: Database, root: Path) -> Folder:
     others = [each for each in root.iterdir() if each.is_dir() and _KEY_NAME.fullmatch(each.name)]
     if others and path not in others:
         raise UsageError(
-            f"{root} has another key: run `agent sync {root} --key KEY` with the key that the first machine shows"
+            f"other machines exchange in {root}: join them by `agent sync {root} --key KEY`, with the key that "
+            "`agent sync --show-key` shows on one of them"
         )
     return Folder(path, machine(db), keyed_hash.derived(key, b"segments"))
 

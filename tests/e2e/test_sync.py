@@ -49,10 +49,13 @@ def test_what_was_said_on_one_machine_is_found_on_the_other(folder, laptop, desk
 def test_a_machine_without_the_key_is_turned_away(folder, laptop, desktop):
     key = joined(folder, laptop)
     ran = desktop("sync", folder)
-    assert (ran.code, ran.out, "has another key" in ran.err) == (2, "", True)
+    assert (ran.code, ran.out, "other machines exchange in" in ran.err) == (2, "", True)
     for wrong in ("", "AAAA-BBBB", key[:-1] + ("A" if key.endswith("7") else "7")):
         ran = desktop("sync", folder, "--key", wrong)
         assert (ran.code, "key" in ran.err) == (2, True)
+    assert desktop("sync", folder, "--key", key).code == 0
+    assert key not in desktop("sync").err
+    assert key in desktop("sync", "--show-key").err
 
 
 def test_what_is_forgotten_on_one_machine_is_erased_on_the_other_and_in_the_folder(folder, laptop, desktop):
@@ -65,6 +68,23 @@ def test_what_is_forgotten_on_one_machine_is_erased_on_the_other_and_in_the_fold
     assert "erased here, as on another machine. Searched the file" in ran.out
     assert laptop("search", "dentist").out == ""
     assert not any(b"Quellwasser" in each.read_bytes() for each in laptop.db.parent.glob("memory.db*"))
+
+
+def test_a_sealed_home_exchanges_with_one_that_is_not_and_what_is_forgotten_is_in_no_file(folder, laptop, desktop):
+    assert laptop("db", "seal", "--command", "echo 5eed").code == 0
+    laptop("ask", "my dentist is Dr Quellwasser in Graz")
+    joined(folder, laptop, desktop)
+    desktop("notes", "add", "the Kranichfeder is in the blue box")
+    desktop("sync")
+    laptop("sync")
+    assert "Kranichfeder" in laptop("notes", "list").out
+    assert laptop("forget", "--topic", "Quellwasser", "--yes").code == 0
+    laptop("sync")
+    assert "erased here, as on another machine. Searched the file" in desktop("sync").out
+    held = {path: path.read_bytes() for place in (laptop.home, folder) for path in place.rglob("*") if path.is_file()}
+    assert [path for path, found in held.items() if b"Quellwasser" in found or b"Kranichfeder" in found] == []
+    assert not any(b"Quellwasser" in path.read_bytes() for path in desktop.home.rglob("*") if path.is_file())
+    assert laptop("db", "check").code == 0
 
 
 def test_with_the_setting_machines_exchange_with_the_jobs_and_a_folder_that_is_away_is_waited_for(
@@ -82,13 +102,14 @@ def test_with_the_setting_machines_exchange_with_the_jobs_and_a_folder_that_is_a
     desktop("jobs", "run", "--until-idle")
     assert "the router password" in desktop("notes", "list").out
     assert "used by" in desktop("doctor").out
-    assert "went: nothing new" in desktop("sync").out
+    laptop("notes", "add", "the stamps are beside it")
+    assert laptop("sync").out == "read: nothing new; written: 1 change\n"
+    assert desktop("sync").out == "read: 1 note; written: nothing new\n"
 
 
 def test_a_machine_that_takes_no_part_any_more_leaves_nothing_in_the_folder(folder, laptop):
     laptop("notes", "add", "the router password is in the blue box")
     joined(folder, laptop)
-    laptop("config", "set", "sync", str(folder))
     ran = laptop("sync", "--off")
     assert (ran.code, ran.out) == (0, "this machine takes no part any more; what is remembered here stays\n")
     laptop("jobs", "run", "--until-idle")
