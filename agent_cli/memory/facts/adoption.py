@@ -378,20 +378,23 @@ def _open_here(memory: MemoryContext, session: int | None) -> list[Fact]:
     return [each for each in found if each.session_id in (None, session)]
 
 
-def _ended_by(memory: MemoryContext, statement: str, session: int | None = None) -> list[Fact]:
-    """The facts that hold here, now or in the future, and are over by this sentence; none when it ends nothing."""
-    ending = triples.parse_ending(statement)
-    if ending is None:
+def _ended_by(memory: MemoryContext, claim: Claim) -> list[Fact]:
+    """The facts, true now or in the future, that a claim says are over or denies; none when it ends nothing."""
+    if ending := triples.parse_ending(claim.statement):
+        about_person = triples.is_about_person(claim.statement)
+        return [each for each in _open_here(memory, claim.session) if _is_ended(memory, each, ending, about_person)]
+    if claim.triple is None or claim.valid_to:
         return []
-    about_person = triples.is_about_person(statement)
-    return [each for each in _open_here(memory, session) if _is_ended(memory, each, ending, about_person)]
+    denied = replace(claim.triple, predicate=triples.opposite(claim.triple.predicate))
+    found, scope = with_triple(memory.db, memory.scope.owner, denied), (claim.place, claim.session)
+    return [each for each in found if each.is_open(memory.time()) and (each.place, each.session_id) == scope]
 
 
 def _with_target(memory: MemoryContext, claim: Claim) -> tuple[Claim, list[Fact]]:
     """The claim with the first of the facts that its sentence says are over as its target, and all of these."""
     if claim.operation != "insert":
         return claim, [facts.get(memory.db, claim.target, memory.scope.owner)] if claim.target else []
-    over = _ended_by(memory, claim.statement, claim.session)
+    over = _ended_by(memory, claim)
     return _as_ending(memory, claim, over), over
 
 
@@ -404,10 +407,11 @@ def separate(statement: str) -> list[str]:
 
 def _as_ending(memory: MemoryContext, made: Claim, over: Sequence[Fact]) -> Claim:
     """The claim of a sentence that ends these facts: it deletes them, or is in their place."""
-    ending = triples.parse_ending(made.statement)
-    if ending is None or not over:
+    if not over:
         return made
-    first = over[0]
+    first, ending = over[0], triples.parse_ending(made.statement)
+    if ending is None:
+        return replace(made, operation="update", target=first.id)
     if ending.instead:
         triple = triples.parse(ending.instead)
         if triple is None and first.predicate in memory.single_valued:  # "emacs instead of vim": the editor
@@ -536,7 +540,7 @@ def contradictions(memory: MemoryContext, session: int, message: int, parts: Seq
 
 def _against(memory: MemoryContext, session: int, claim: Claim) -> list[Contradiction]:
     """What a claim contradicts or ends."""
-    over = _ended_by(memory, claim.statement, session)
+    over = _ended_by(memory, claim)
     ends, adopted = over or _other_values(memory, session, claim), _as_ending(memory, claim, over)
     found = [(known, claim, adopted) for known in ends]
     found = found or [(known, made, made) for known, made in _replaceable(memory, claim, session)]

@@ -288,6 +288,9 @@ DOUBT = r"""if|unless|would|could|should|might|may be|maybe|perhaps|probably|alm
 NEGATION = r"not|never|no longer|no more|nor|neither|cannot|without"
 NEGATING = r"no|not|never|none|nothing|nobody|neither|nor|n't|without|cannot"  # of two texts that are compared
 COUNTING = r"two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|first|second|third"  # the same
+DENYING = r"""\b(?:do|does)(?: not|n['’]t)\b|(?<!\bdid )\b(?:not|never)\b|(?<=\bcan)(?:not|['’]t)\b
+    |(?<!\bca)(?<!\bdid)(?<!\bwo)n['’]t\b"""  # is cut, so that what a sentence denies is left
+NOT_DENYING = r"only|just|but|yet|far|because"  # beside it, the sentence denies something else
 NO_LONGER = r"no longer|(?:not|no|never|\w+n['’]t)\b.*\b(?:any ?more|any longer)"
 # what is cut from a sentence with NO_LONGER, so that what was true is left
 NEGATED = r"""no longer|any ?more|any longer|(?:do|does|did)(?:n['’]t| not)|not|no|never"""
@@ -368,8 +371,8 @@ PREDICATES = """colour:color mum:mother mom:mother dad:father neighbor:neighbour
     mail:email mail_address:email e_mail_address:email phone_number:phone telephone_number:phone mobile_number:phone
     cell_number:phone number:phone job:works_as profession:works_as occupation:works_as employer:works_at
     text_editor:editor play:plays teach:teaches collect:collects support:supports wear:wears drink:drinks lead:leads
-    manage:manages coach:coaches train:trains breed:breeds grow:grows study:studies run:runs"""
-ACTIVITY = r"""plays?|teach(?:es)?|collects?|supports?|wears?|drinks?|leads?|manages?|coach(?:es)?|trains?|breeds?
+    eat:eats manage:manages coach:coaches train:trains breed:breeds grow:grows study:studies run:runs"""
+ACTIVITY = r"""plays?|teach(?:es)?|collects?|supports?|wears?|drinks?|eats?|leads?|manages?|coach(?:es)?|trains?|breeds?
     |grows?|stud(?:y|ies)|runs?(?= (?:an?|the)\b)"""
 NO_ACTIVITY = r"with|for|against|in|at|on|from|by|to|too|well|much|hard"  # what may follow and is no object
 SCHOOL = r"(?:high |primary )?school|kindergarten|nursery|college|university|academy|church|club"
@@ -463,10 +466,10 @@ prefers. any prefer|use|switched|favo
     (?:<MY>|(?P<subject><NAME>)['’]s) (?:favou?rite|preferred) ?(?P<what>[\w -]{2,30}?) (?:is|are) <OBJECT>
 allergic_to any allerg
     <WHO_IS> allergic to <OBJECT>
-likes likeable like|love|enjoy|adore
-    <WHO><NOW> (?:likes?|loves?|enjoys?|adores?) <OBJECT>
-dislikes likeable hate|dislike|detest
-    <WHO><NOW> (?:hates?|dislikes?|detests?) <OBJECT>
+likes likeable like|love|enjoy|adore|stand|bear
+    <WHO><NOW> (?:likes?|loves?|enjoys?|adores?|can (?:stand|bear)) <GOAL>(?: at all|(?: so| very)? much| a lot)?
+dislikes likeable hate|dislike|detest|loathe
+    <WHO><NOW> (?:hates?|dislikes?|detests?|loathes?) <OBJECT>
 owns likeable own
     <WHO><NOW> owns? <OBJECT>
     (?:the|<MY>) <GOAL> belongs to (?:me|<NAMED>(?P<subject><NAME>))
@@ -476,7 +479,7 @@ uses activity use
     (?:<WHO>|we)<NOW> uses?<NOW> <OBJECT>
 goes_to school go|attend
     <WHO><NOW> (?:goes? to|attends?) <OBJECT>
-- activity play|teach|collect|support|wear|drink|lead|manage|coach|train|breed|grow|stud|run
+- activity play|teach|collect|support|wear|drink|eat|lead|manage|coach|train|breed|grow|stud|run
     <WHO><NOW> (?P<what><ACTIVITY>)<NOW> (?!<NO_ACTIVITY>\b)<OBJECT>
 is_a sort is|am|'m|’m
     <WHO_IS><NOW> an? <OBJECT>

@@ -259,6 +259,8 @@ DOUBT = r"""wenn|falls|würde\w*|könnte\w*|sollte\w*|möchte\w*|wollen|werde|vi
     |glaube|hoffe"""
 NEGATION, NEGATING = r"nicht|kein\w*|nie|niemals|nimmer|ohne", r"nicht|nichts|kein\w*|nie|niemals|niemand\w*|weder|ohne"
 COUNTING = r"zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf"
+DENYING = r"\b(?:(?:gar |überhaupt )?nicht|nie|niemals)\b|\bk(?=ein(?:e[nmrs]?)?\b)"
+NOT_DENYING = r"nur|bloß|sondern|noch|weit"
 NO_LONGER = r"nicht (?:mehr|länger)|kein\w*\b.*\bmehr|nimmer"
 NEGATED = r"nicht (?:mehr|länger)|nicht|mehr|nimmer|kein\w*"
 SOLD, STOPPED = r"verkauft|hergegeben", r"aufgehört|höre auf|aufgegeben"
@@ -328,11 +330,11 @@ PREDICATES = """farbe:color sprache:language essen:food getränk:drink e_mail_ad
     emailadresse:email telefonnummer:phone handynummer:phone telefon:phone nummer:phone geburtstag:birthday alter:age
     beruf:works_as arbeitgeber:works_at adresse:address texteditor:editor praxis:practice büro:office spiele:plays
     spielt:plays unterrichte:teaches unterrichtet:teaches sammle:collects sammelt:collects trage:wears trägt:wears
-    trinke:drinks trinkt:drinks leite:leads leitet:leads führe:runs führt:runs trainiere:trains trainiert:trains
-    züchte:breeds züchtet:breeds studiere:studies studiert:studies"""
+    trinke:drinks trinkt:drinks esse:eats isst:eats leite:leads leitet:leads führe:runs führt:runs trainiere:trains
+    trainiert:trains züchte:breeds züchtet:breeds studiere:studies studiert:studies"""
 TRADE = r"(?:(?:er|ist|eur|ent|ant|ärzt)in|er|eur|ist|ent|ant)"  # how nouns of people end
-ACTIVITY = r"""spiel(?:e|t)|unterrichtet?|sammle|sammelt|trage|trägt|trink(?:e|t)|leitet?|führ(?:e|t)|trainier(?:e|t)
-    |züchtet?|studier(?:e|t)"""
+ACTIVITY = r"""spiel(?:e|t)|unterrichtet?|sammle|sammelt|trage|trägt|trink(?:e|t)|esse|isst|leitet?|führ(?:e|t)
+    |trainier(?:e|t)|züchtet?|studier(?:e|t)"""
 # what may follow and is no object, and the end of a verb in two parts
 NO_ACTIVITY = r"""(?:mit|für|gegen|in|im|an|am|auf|bei|nach|von|vor|zu|gern|viel|sich)\b
     |.* (?:weiter|aus|ab|ein|an|vor|auf|mit|durch)$"""
@@ -419,10 +421,11 @@ prefers. any nutze|verwende|nehme|liebling|bevorzugte
 allergic_to any allerg
     <WHO_IS> allergisch (?:gegen|auf) <OBJECT>
     (?:ich habe|(?P<subject><NAME>) hat) eine Allergie gegen <OBJECT>
-likes likeable mag|lieb
-    <WHO><NOW> (?:mag|liebe|liebt)(?: sehr(?: gerne?)?)? <OBJECT>
-dislikes likeable hass
-    <WHO><NOW> (?:hasse|hasst) <OBJECT>
+likes likeable mag|lieb|leiden|ausstehen
+    <WHO><NOW> (?:mag|liebe|liebt)(?: sehr(?: gerne?)?)? <GOAL>(?: sehr)?
+    <WHO><NOW> kann <OBJECT> (?:gut )?(?:leiden|ausstehen)
+dislikes likeable hass|verabscheu
+    <WHO><NOW> (?:hasse|hasst|verabscheue|verabscheut) <OBJECT>
 owns likeable besitz
     <WHO><NOW> (?:besitze|besitzt) <OBJECT>
     (?:d(?:er|ie|as)|<MY>) <GOAL> gehört (?:mir|<NAMED>(?P<subject><NAME>))
@@ -431,7 +434,7 @@ uses activity nutz|verwend
 goes_to school geh|besuch
     <WHO><NOW> (?:gehe|geht) (?:in|auf) <OBJECT>
     <WHO><NOW> besuch(?:e|t) <OBJECT>
-- activity spiel|unterricht|samm|trag|träg|trink|leite|führ|trainier|zücht|studier
+- activity spiel|unterricht|samm|trag|träg|trink|esse|isst|leite|führ|trainier|zücht|studier
     <WHO><NOW> (?P<what><ACTIVITY>)<NOW> (?!<NO_ACTIVITY>)<OBJECT>
 - value nummer|adresse|telefon|handy|geburtstag|mail|auto
     <WHOSE> (?P<what>(?:telefon|handy)(?:nummer)?|(?:e-?mail-?)?adresse|e-?mail|geburtstag|auto) (?:ist|lautet) <OBJECT>

@@ -2,12 +2,14 @@
 which predicates have one value at a time, so that a new value ends the old one without asking a model.
 
 Two facts with the same triple count as one fact, so a rule must match the whole sentence except for a date. A sentence
-with a doubt ("perhaps"), a negation or a second clause gives no triple, nor does a plan without a date.
+with a doubt ("perhaps") or a second clause gives no triple, nor does a plan without a date. One that denies something
+has the opposite predicate: "I do not live in Graz" is (person, not.lives_in, Graz), "I do not like tea" dislikes it.
 """
 
 import re
 import unicodedata
 from collections.abc import Mapping, Set
+from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from itertools import product
@@ -29,6 +31,7 @@ _NOT_A_FACT = languages.pattern(  # a question, or an instruction to the assista
 _MAX_LENGTH = 200  # characters of a statement that is parsed
 _MAX_OBJECT_WORDS = 6
 _DOUBT = languages.pattern(r"\b(?:<NEGATION>|<DOUBT>)\b|n['’]t\b|\?")
+_DENYING, _NOT_DENYING = languages.pattern(r"<DENYING>"), languages.pattern(r",|\b<NOT_DENYING>\b")
 _SECOND_CLAUSE = languages.pattern(
     r"\b<SECOND_CLAUSE> (?:\w+ )*<CLAUSE_VERB>\b|, <NEXT_CLAUSE>\b"
     r"|(?<!\d)(?<!\b[DM]r)(?<!\bMrs)(?<!\bSt)(?<!Prof)(?<!Mag)(?<!\b[A-Z])[.!?;] "
@@ -48,6 +51,7 @@ _NAME = (  # capitalized, and not a pronoun
 KIN = {each.split(":")[0]: each.split(":")[-1] for each in sorted(languages.words("KIN"))}
 """How relations to the person are said, and their predicates."""
 _PREDICATES = dict(pair.split(":") for pair in languages.words("PREDICATES"))
+_OPPOSITES, _NOT = {"likes": "dislikes", "dislikes": "likes"}, "not."
 _SEARCH_WORDS: dict[str, str] = {}  # of a question, which a statement may express differently
 for _pair in " ".join(languages.values("SEARCH_WORDS")).split():
     _predicate, _words = _pair.split("=")
@@ -127,7 +131,9 @@ def parse(statement: str) -> Triple | None:
     sentence = " ".join(statement.split()).strip(" .!")
     if not sentence or len(sentence) > _MAX_LENGTH or _SECOND_CLAUSE.search(sentence):
         return None
-    certain = spans.without_future(sentence, sentence)
+    certain = stated = spans.without_future(sentence, sentence)
+    if not (_NOT_DENYING.search(stated) or _NO_LONGER.search(stated)):
+        certain = " ".join(_DENYING.sub(" ", stated, count=1).split())
     if _DOUBT.search(certain):
         return None
     has_date = bool(spans.PHRASE.search(sentence))
@@ -139,7 +145,7 @@ def parse(statement: str) -> Triple | None:
             continue
         match = rule.pattern.fullmatch(words)
         if match and (found := _triple(rule, match, sentence)):
-            return found
+            return found if certain == stated else replace(found, predicate=opposite(found.predicate))
     return None
 
 
@@ -156,6 +162,12 @@ def _triple(rule: _SentenceRule, match: re.Match[str], sentence: str) -> Triple 
         return None
     subject = parts.get("subject")
     return Triple(_ARTICLE.sub("", subject, count=1) if subject else PERSON, rule.predicate + what, object)
+
+
+def opposite(predicate: str) -> str:
+    """The predicate of what denies a triple with this one."""
+    denied = predicate.removeprefix(_NOT)
+    return _OPPOSITES.get(predicate) or (denied if denied != predicate else f"{_NOT}{predicate}")
 
 
 def predicate(words: str) -> str:
@@ -227,6 +239,7 @@ def _fits(sort: str, object: str, is_lower: bool) -> bool:
 
 def search_words(predicate: str) -> str:
     """Further words that a fact with this predicate is found by."""
+    predicate = predicate.removeprefix(_NOT)
     plain = predicate.removeprefix("prefers.").replace("_", " ")
     if predicate.startswith("prefers."):
         return f"prefer favourite favorite {plain}"

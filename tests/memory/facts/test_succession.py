@@ -278,6 +278,43 @@ def test_what_is_instead_of_it_is_kept_in_its_place(db, session, known, said, tr
 
 
 @pytest.mark.parametrize(
+    ("known", "said"),
+    columns("""I like jazz → I do not like jazz | I love jazz → I hate jazz | I can't stand jazz → I enjoy jazz
+        Ich mag Jazz → Ich mag keinen Jazz | Ich liebe Jazz → I don't like jazz at all | I like jazz → Ich hasse Jazz
+        Ich kann Jazz nicht ausstehen → Ich mag Jazz | I am allergic to nuts → I'm not allergic to nuts
+        I never eat meat → I eat meat | Karl doesn't work at Siemens → Karl works at Siemens"""),
+)
+def test_the_opposite_ends_what_it_denies(db, session, known, said):
+    know(db, known)
+    proposed = review.read(
+        memory_of(db, NOW), ("fact", adoption.propose(memory_of(db, NOW), adoption.claim(said, "model")).id)
+    )
+    assert [(each.statement, each.outcome) for each in proposed.known] == [(known, "ends")]
+    review.reject(memory_of(db, NOW), proposed)
+    assert say(db, session, said) == (
+        [f"f1 says “{known}” · /update keeps what you just said"],
+        [f"kept f3 “{said}”, in place of f1 “{known}” (/undo f3 takes it back)"],
+    )
+    facts.undo(memory_of(db, NOW))
+    assert current(db) == [known]
+    tell(db, said)
+    tell(db, known, later(323))
+    assert current(db, later(324)) == [known]
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    columns("""I like jazz → I do not like loud jazz | I like jazz → Anna does not like jazz
+        I like jazz → I did not like jazz | I like jazz → I do not only like jazz | I like jazz → I play no jazz
+        I like jazz → I think I don't like jazz | Ich mag Jazz → Ich mag keinen lauten Jazz"""),
+)
+def test_what_only_looks_like_the_opposite_ends_nothing(db, session, known, said):
+    know(db, known)
+    tell(db, said)
+    assert current(db) == [said, known]
+
+
+@pytest.mark.parametrize(
     "said",
     listed("""If I no longer live in Wels, I move | Perhaps I no longer live in Wels | Do I no longer live in Wels?
         She said “I no longer live in Wels” | I don't understand this any more | There are no more eggs

@@ -54,6 +54,9 @@ from tests.tables import columns, for_each, listed
         My license plate is G-123 AB → person → license_plate → G-123 AB | My editor is vim → person → editor → vim
         The NAS answers at 192.168.1.12 → NAS → answers_at → 192.168.1.12
         The old printer answers at 10.0.0.7 → old printer → answers_at → 10.0.0.7
+        I don't live in Graz → person → not.lives_in → Graz | Ich wohne nicht in Graz → person → not.lives_in → Graz
+        I can't stand tea → person → dislikes → tea | Ich mag keinen Tee → person → dislikes → Tee
+        I don't dislike tea → person → likes → tea | I never eat meat → person → not.eats → meat
         Anna's birthday is 3 May → Anna → birthday → 3 May"""),
 )
 def test_a_statement_is_taken_apart(statement, subject, predicate, object):
@@ -67,8 +70,9 @@ def test_a_statement_is_taken_apart(statement, subject, predicate, object):
     [
         *("", "   ", "x" * 5000),
         *listed("""
-        I no longer live in Graz | I don't live in Graz | I do not live in Graz any more | I never lived in Graz
-        Ich wohne nicht in Graz | Ich wohne nicht mehr in Graz | I used to live in Graz | I lived in Graz
+        I no longer live in Graz | I do not live in Graz any more | I never lived in Graz | I did not like tea
+        Ich wohne nicht mehr in Graz | Ich wohne nicht in Graz, sondern in Wien | I like not only tea
+        I used to live in Graz | I lived in Graz
         I worked at Siemens | Do I live in Graz? | I would like to live in Graz | I might move to Linz
         I want to live in Graz | Perhaps I live in Graz | If I live in Graz, I ski | I live in a small flat
         I live in fear | Ich wohne in einer Wohnung | Ich wohne in der Stadt | I live in Graz and work at Siemens
@@ -76,9 +80,9 @@ def test_a_statement_is_taken_apart(statement, subject, predicate, object):
         I work as a nurse at the LKH | My car is broken | My wife is ill | My wife is Austrian | My wife is a nurse
         Meine Frau ist Ärztin | My back hurts | My flight is delayed | She lives in Graz | He is my brother
         It answers at 192.168.1.12 | Dinner is at eight | I like it | I like to swim | I have a meeting at three
-        I have to go | I have been to Rome | Call me tomorrow | The weather is fine | I don't like tea
-        Ich mag keinen Tee | I am not allergic to walnuts | The boat was sold | Remember the milk | Graz | I | My
-        I moved in with Anna | I moved the car | Nobody lives in Graz | I am tired | I am Austrian"""),
+        I have to go | I have been to Rome | Call me tomorrow | The weather is fine | The boat was sold
+        Remember the milk | Graz | I | My | I moved in with Anna
+        I moved the car | Nobody lives in Graz | I am tired | I am Austrian"""),
     ],
 )
 def test_a_statement_that_is_not_plain_is_left_whole(statement):
@@ -178,18 +182,18 @@ SIMPLE = columns("""
     Mein Cousin Jan trainiert die Jugend → Jan → trains → Jugend | Tom trinkt Hafermilch → Tom → drinks → Hafermilch
     """)
 OTHERS = listed("""
-    My sister Clara might own the greenhouse | My sister Clara does not own the greenhouse
+    My sister Clara might own the greenhouse
     My sister Clara wants to own the greenhouse | Does my sister Clara own the greenhouse?
     My sister Clara owns the greenhouse and lives in Graz
     My sister Clara owns the greenhouse, but she lives in Graz | Bruno is a beagle, I think
-    Bruno is perhaps a beagle | Bruno is not a beagle | Is Bruno a beagle?
+    Bruno is perhaps a beagle | Is Bruno a beagle?
     Bruno is a beagle because my brother has one | Bruno was a beagle. Rex is a poodle
     My daughter Lena will go to the Kepler school | My daughter Lena plans to go to the Kepler school
     If Lena goes to the Kepler school, I am glad | My brother Tom is going to move to Vienna
     My brother Tom is moving to Vienna | I am a bit tired | Tom plays with fire | Anna goes to Italy
-    Meine Schwester Clara könnte das Gewächshaus besitzen | Meine Schwester Clara besitzt kein Gewächshaus
+    Meine Schwester Clara könnte das Gewächshaus besitzen
     Besitzt meine Schwester Clara das Gewächshaus? | Meine Schwester Clara besitzt das Gewächshaus und wohnt in Graz
-    Bruno ist vielleicht ein Beagle | Bruno ist kein Beagle | Ist Bruno ein Beagle?
+    Bruno ist vielleicht ein Beagle | Ist Bruno ein Beagle?
     Lena wird in die Keplerschule gehen | Mein Bruder Tom zieht nach Wien | Ich bin ein bisschen müde
     """)
 
@@ -207,5 +211,5 @@ def test_nearly_every_simple_sentence_has_its_place_in_the_graph():
 
 
 def test_what_is_not_sure_or_not_one_thing_has_no_place_in_the_graph():
-    assert len(OTHERS) == 30
+    assert len(OTHERS) == 26
     assert {each: found for each in OTHERS if (found := triples.parse(each))} == {}
