@@ -101,6 +101,7 @@ PLANS = dict.fromkeys(("note", "task", "schedule"), "memory.planner")  # written
 
 ANY_TABLE = {  # modules that put the name of a table into their SQL, and the tables it may be
     "memory.documents.documents": "tables of documents",
+    "memory.lineage": "rows that only repeat others, erased",
     "memory.search.graph": "tables of the graph",
     "memory.search.index": "indexes of words",
     "memory.search.vectors": "indexes of vectors",

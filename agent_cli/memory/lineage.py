@@ -74,9 +74,15 @@ class Copy:
     singular: str
     table: str
     text: str
-    erase: Callable[[Database, Ids], None]
+    blank: str = ""  # what its rows are set to, as in "title = ''"; empty: they are deleted
     looks_for: Literal["all", "lines", "sentences"] = "all"
     short: bool = False  # also rows that consist of a short erased text
+
+    def erase(self, db: Database, found: Ids) -> None:
+        if self.blank:
+            db.execute(f"update {self.table} set {self.blank} where id in (select value from json_each(?))", (found,))
+        else:
+            delete(db, self.table, found)
 
 
 @frozen
@@ -149,6 +155,10 @@ class Owner:
     tables: Sequence[Table]
     erase: Callable[[Database, Walk, clock.Clock], None]
     derive: Callable[[Database, Walk], None] = lambda db, walk: None
+
+
+def delete(db: Database, table: str, found: Iterable[int]) -> None:
+    db.execute(f"delete from {table} where id in (select value from json_each(?))", (found,))
 
 
 def rows(db: Database, query: str, found: Iterable[int]) -> list[Row]:

@@ -162,10 +162,6 @@ def erase(db: Database, found: Iterable[int]) -> None:
     db.execute("delete from job where id in (select value from json_each(?))", (found,))
 
 
-def blank_errors(db: Database, found: Iterable[int]) -> None:
-    db.execute("update job set error = '' where id in (select value from json_each(?))", (found,))
-
-
 _RUNNING = "select holder, lease_until from job where state = 'running'"
 
 

@@ -116,10 +116,6 @@ def open_sessions(db: Database) -> list[int]:
 # The transcripts by which a session is recognised.
 
 
-def blank_lines(db: Database, found: Sequence[int]) -> None:
-    db.execute("update answered set lines = '{}' where id in (select value from json_each(?))", (found,))
-
-
 def record_transcript(
     db: Database, caller: Caller, transcript: str, session: int, message: int, time: clock.Clock
 ) -> None:

@@ -303,17 +303,10 @@ def erase(db: Database, found: Sequence[int]) -> None:
     db.execute("delete from message where id in (select value from json_each(?))", (found,))
 
 
-def blank(db: Database, messages: Sequence[int]) -> None:
-    """Blank what tools and the offline model said, and what replies thought. Runs in the caller's transaction."""
-    by_tool, by_model = encode_parts([Part(ERASED, "tool")]), encode_parts([Part(ERASED, "model")])
-    query = """update message set thinking = '', text = iif(role = 'tool' or model = 'offline', ?2, text),
-                 parts = iif(model = 'offline', ?4, iif(role = 'tool', ?3, parts))
-               where id in (select value from json_each(?1))"""
-    db.execute(query, (messages, ERASED, by_tool, by_model))
-
-
-def blank_calls(db: Database, calls: Sequence[int]) -> None:
-    db.execute("update tool_call set arguments = '{}' where id in (select value from json_each(?))", (calls,))
+# What blanks messages of tools and of the offline model, and what replies thought.
+BLANK = f"""thinking = '', text = iif(role = 'tool' or model = 'offline', '{ERASED}', text),
+    parts = iif(model = 'offline', '{encode_parts([Part(ERASED, "model")])}',
+        iif(role = 'tool', '{encode_parts([Part(ERASED, "tool")])}', parts))"""
 
 
 def cut(db: Database, id: int, spans: Sequence[tuple[int, int]]) -> None:
@@ -414,10 +407,6 @@ def erase_notes(db: Database, session: int) -> None:
         db.execute(erased_results, (instead, encode_parts([Part(instead, "tool", tool)]), session, tool))
 
 
-def drop_notes(db: Database, found: Sequence[int]) -> None:
-    db.execute("delete from jotting where id in (select value from json_each(?))", (found,))
-
-
 def add_prompt(
     db: Database, scope: Scope, session: int | None, text: str, now: datetime, pasted: Iterable[str] = ()
 ) -> None:
@@ -451,7 +440,3 @@ def prompts_are_command(db: Database, found: Sequence[int], command: str) -> boo
     """Whether these lines are all the same command with words behind it."""
     other = "select count(*) from prompt where id in (select value from json_each(?)) and text not like ? || ' %'"
     return not db.value(other, (found, command))
-
-
-def erase_prompts(db: Database, found: Sequence[int]) -> None:
-    db.execute("delete from prompt where id in (select value from json_each(?))", (found,))

@@ -193,10 +193,6 @@ def erase(db: Database, found: Sequence[int]) -> None:
             db.execute("delete from session where id = ?", (id,))
 
 
-def blank_titles(db: Database, found: Sequence[int]) -> None:
-    db.execute("update session set title = '' where id in (select value from json_each(?))", (found,))
-
-
 def drop_openings(db: Database, found: Sequence[int]) -> None:
     """Delete the carried-over text, to be made again when these sessions continue. Runs in the caller's transaction."""
     db.execute("update session set opening = null where id in (select value from json_each(?))", (found,))

@@ -14,12 +14,11 @@ from agent_cli.memory.conversations import callers, digest, log, sessions
 from agent_cli.memory.documents import documents
 from agent_cli.memory.facts import facts
 from agent_cli.memory.lineage import Copy, CutMessage, ErasureRequest, Owner, Table, Walk
-from agent_cli.memory.planner import schedules
 from agent_cli.memory.scope import file_location, short_path
-from agent_cli.memory.search import index, recall_log
+from agent_cli.memory.search import index
 from agent_cli.memory.skills import skills
 from agent_cli.memory.summaries import period_summaries
-from agent_cli.store import changes, file_check, ids, jobs, schema
+from agent_cli.store import file_check, ids, jobs, schema
 from agent_cli.store.db import Database
 
 _NAMED = 3  # files that are named
@@ -126,7 +125,7 @@ def _derive_of_sessions(db: Database, walk: Walk) -> None:
 
 
 def _erase_of_sessions(db: Database, walk: Walk, time: clock.Clock) -> None:
-    log.drop_notes(db, walk["jotting"])
+    lineage.delete(db, "jotting", walk["jotting"])
     digest.erase(db, walk["rolling"])
     callers.erase_answered(db, walk["message"], walk["session"], walk["answered"])
     sessions.drop_openings(db, walk["carried-over texts"])
@@ -229,7 +228,7 @@ def _derive_recollections(db: Database, walk: Walk) -> None:
 def _erase_indexed(db: Database, walk: Walk, time: clock.Clock) -> None:
     """Remove messages from the index while their text exists; other owners remove their own rows from it."""
     index.erase(db, "m", walk.losing_words("message"))
-    recall_log.erase(db, walk["recollection"])
+    lineage.delete(db, "recollection", walk["recollection"])
 
 
 # All of them. Rows derive from rows of earlier owners, so that one pass reaches all. They are erased in the opposite
@@ -255,17 +254,17 @@ TABLES |= {name: Table(name) for name in schema.TABLES if name not in TABLES}
 # The offline model only quotes, so its replies are treated like results of tools.
 _QUOTING = "iif(role = 'tool' or model = 'offline', text, '') || char(10) || thinking"
 COPIES = (  # counted in this order
-    Copy("lines you typed", "line you typed", "prompt", "text", log.erase_prompts, short=True),
-    Copy("titles of sessions", "title of a session", "session", "title", sessions.blank_titles),
-    Copy("errors of jobs", "error of a job", "job", "error", jobs.blank_errors),
-    Copy("quotations in other messages", "quotation in another message", "message", _QUOTING, log.blank, "sentences"),
-    Copy("calls with these words", "call with these words", "tool_call", "arguments", log.blank_calls, "lines"),
-    Copy("errors of schedules", "error of a schedule", "schedule", "error", schedules.blank_errors),
-    Copy("carried-over texts", "carried-over text", "session", "coalesce(opening, '')", sessions.drop_openings),
-    Copy("session notes", "session note", "jotting", "text", log.drop_notes),
-    Copy("lines added from memory", "line added from memory", "recollection", "text", recall_log.erase),
-    Copy("rows of other machines", "row of another machine", "sync_waiting", "data", changes.erase_waiting),
-    Copy("lines of answers", "line of an answer", "answered", "lines", callers.blank_lines),
+    Copy("lines you typed", "line you typed", "prompt", "text", short=True),
+    Copy("titles of sessions", "title of a session", "session", "title", "title = ''"),
+    Copy("errors of jobs", "error of a job", "job", "error", "error = ''"),
+    Copy("quotations in other messages", "quotation in another message", "message", _QUOTING, log.BLANK, "sentences"),
+    Copy("calls with these words", "call with these words", "tool_call", "arguments", "arguments = '{}'", "lines"),
+    Copy("errors of schedules", "error of a schedule", "schedule", "error", "error = ''"),
+    Copy("carried-over texts", "carried-over text", "session", "coalesce(opening, '')", "opening = null"),
+    Copy("session notes", "session note", "jotting", "text"),
+    Copy("lines added from memory", "line added from memory", "recollection", "text"),
+    Copy("rows of other machines", "row of another machine", "sync_waiting", "data"),
+    Copy("lines of answers", "line of an answer", "answered", "lines", "lines = '{}'"),
 )
 
 SHORTENED = ("message", "summary", "skill")  # tables whose rows may lose a part

@@ -5,7 +5,6 @@ by summer time is moved to the change of the clocks, an ambiguous one is the fir
 import glob
 import json
 import re
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import partial
 from pathlib import Path
@@ -289,10 +288,6 @@ def outputs(db: Database) -> list[Path]:
     paths = [Path(each) for name in names for each in sorted(glob.glob(name.replace("%%", "%")))]
     remembered = [Path(each) for each in json.loads(meta.get(db, _OF_ERASED) or "[]")]
     return [path for path in dict.fromkeys([*paths, *remembered]) if path.is_file()]
-
-
-def blank_errors(db: Database, found: Sequence[int]) -> None:
-    db.execute("update schedule set error = '' where id in (select value from json_each(?))", (found,))
 
 
 LINEAGE = rows.owner(

@@ -68,10 +68,6 @@ def replies_given(db: Database, kind: str, rows: Sequence[int]) -> list[tuple[in
     return db.rows(query, (kind, rows))
 
 
-def erase(db: Database, found: Sequence[int]) -> None:
-    db.execute("delete from recollection where id in (select value from json_each(?))", (found,))
-
-
 def erase_for_messages(db: Database, messages: Sequence[int]) -> None:
     db.execute("delete from recollection where message_id in (select value from json_each(?))", (messages,))
 

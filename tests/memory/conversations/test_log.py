@@ -195,10 +195,3 @@ def test_the_oldest_are_dropped(db, monkeypatch):
     typed(db, "theirs", scope=STRANGER)
     typed(db, "one", "two", "three", "four", "five")
     assert db.rows("select text from prompt order by id") == [("theirs",), ("three",), ("four",), ("five",)]
-
-
-def test_what_is_erased_is_gone(db):
-    typed(db, "a", "b")
-    with db.write():
-        log.erase_prompts(db, [1])
-    assert log.recent_prompts(db, "person", 9) == ["b"]
