@@ -50,6 +50,11 @@ _NOW = languages.pattern(r"\b<NOW>\b")
 _NOW_BESIDE = languages.pattern(
     r"(?<!for)(?<!until)(?<!bis)(?<! ab),? <NOW>\b(?! (?:and|or|that)\b)|^<NOW>,? (?=<SELF>\b)"
 )
+_RELATION = languages.pattern(rf"\b<POSSESSIVE> (?:{'|'.join(triples.KIN)}) $")  # in front of a name
+_CORRECTION = languages.pattern(r"(?:[^,.!:;–—]{1,20}[,.!:;–—]+ )?<I_MEANT>[,:]? (?:<THAT> )?(?P<meant>.+)")
+_MEANT_OTHERWISE = languages.pattern(
+    r"<DENIED> (?P<mistaken>.+?),? <RATHER> (?P<meant>.+)|(?P<first>.+?),? <DENIED> (?P<second>.+)"
+)
 _COMMAND = "/update"
 
 
@@ -392,10 +397,24 @@ def _ended_by(memory: MemoryContext, claim: Claim) -> list[Fact]:
 
 def _with_target(memory: MemoryContext, claim: Claim) -> tuple[Claim, list[Fact]]:
     """The claim with the first of the facts that its sentence says are over as its target, and all of these."""
-    if claim.operation != "insert":
-        return claim, [facts.get(memory.db, claim.target, memory.scope.owner)] if claim.target else []
-    over = _ended_by(memory, claim)
-    return _as_ending(memory, claim, over), over
+    if claim.operation == "insert":
+        over = _ended_by(memory, claim)
+        claim = _as_ending(memory, claim, over)
+    else:
+        over = [facts.get(memory.db, claim.target, memory.scope.owner)] if claim.target else []
+    return _with_relation(memory, claim, over), over
+
+
+def _with_relation(memory: MemoryContext, claim: Claim, over: Sequence[Fact]) -> Claim:
+    """The claim with the relation that a fact which it replaces has: "my neighbour Karl" for "Karl"."""
+    if claim.triple is None or claim.triple.subject == triples.PERSON:
+        return claim
+    before, name, behind = claim.statement.partition(claim.triple.subject)
+    if not _RELATION.search(before):
+        for each in (*over, *_other_values(memory, claim.session, claim)):
+            if relation := _RELATION.search(each.statement.partition(name)[0]):
+                return replace(claim, statement=f"{before}{relation[0]}{name}{behind}")
+    return claim
 
 
 def separate(statement: str) -> list[str]:
@@ -526,6 +545,14 @@ def contradictions(memory: MemoryContext, session: int, message: int, parts: Seq
         if is_captured or not (statements.states_something(quote) and is_fact(quote)):
             continue  # the rules that parse need not be compiled for a greeting or a question
         whole = quote.rstrip(" .!")
+        if correction := _CORRECTION.fullmatch(whole):
+            whole = statements.main_clause(correction["meant"])
+            if corrected := _corrected(memory, session, whole):
+                true, known = corrected
+                place: dict[str, Any] = {"place": known.place, "session": known.session_id, "target": known.id}
+                made = claim(true, "typed", now, quote=quote, message=message, operation="update", **place)
+                found.append(Contradiction(made, known, _answer(made)))
+                continue
         clauses = [] if triples.is_doubtful(whole) else statements.clauses(whole)
         for words in ([whole], clauses):
             claims = [claim(each, "typed", now, quote=quote, message=message) for each in words]
@@ -549,6 +576,20 @@ def _against(memory: MemoryContext, session: int, claim: Claim) -> list[Contradi
         Contradiction(replace(stated, place=known.place, session=known.session_id), known, _answer(becomes), is_choice)
         for known, stated, becomes in found
     ]
+
+
+def _corrected(memory: MemoryContext, session: int, meant: str) -> tuple[str, Fact] | None:
+    """What is true, and the newest fact that says otherwise: that of "Eva lives in Turin" or of "Turin, not Milan"."""
+    mistaken, both = "", _MEANT_OTHERWISE.fullmatch(meant)
+    if both and (both["meant"] or not triples.parse(meant)):
+        meant, mistaken = both["meant"] or both["first"], both["mistaken"] or both["second"]
+    triple = triples.parse(meant)
+    for each in _open_here(memory, session):
+        if triple and (each.subject, each.predicate) == (triple.subject, triple.predicate):
+            return None if each.object.casefold() == triple.object.casefold() else (meant, each)
+        if triple is None and mistaken and mistaken in each.statement:
+            return each.statement.replace(mistaken, meant, 1), each
+    return None
 
 
 def _replaceable(memory: MemoryContext, claim: Claim, session: int) -> list[tuple[Fact, Claim]]:
@@ -585,7 +626,7 @@ def accept_contradictions(memory: MemoryContext, found: Sequence[Contradiction],
         return [receipt(each, memory.time(), at_prompt=True) for each in adopted]
 
 
-def _other_values(memory: MemoryContext, session: int, claim: Claim) -> list[Fact]:
+def _other_values(memory: MemoryContext, session: int | None, claim: Claim) -> list[Fact]:
     """Facts that hold here and give another value to a single-valued predicate; none where that was rejected before."""
     triple, owner = claim.triple, memory.scope.owner
     if triple is None or triple.predicate not in memory.single_valued:

@@ -265,6 +265,7 @@ NO_LONGER = r"nicht (?:mehr|länger)|kein\w*\b.*\bmehr|nimmer"
 NEGATED = r"nicht (?:mehr|länger)|nicht|mehr|nimmer|kein\w*"
 SOLD, STOPPED = r"verkauft|hergegeben", r"aufgehört|höre auf|aufgegeben"
 LEFT = r"verlassen|gekündigt|getrennt"  # where or with whom the person lives, works, studies
+I_MEANT, DENIED, RATHER = r"ich meint?e", r"nicht", r"sondern"
 INSTEAD = r"anstatt|statt|anstelle von|an stelle von"
 HABIT = r"benutze|nutze|verwende|fahre|trage"
 SWITCHED = r"von (?P<old>.+?) (?:auf|zu) (?P<new>.+?) (?:umgestiegen|gewechselt)"

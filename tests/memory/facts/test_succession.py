@@ -303,6 +303,38 @@ def test_the_opposite_ends_what_it_denies(db, session, known, said):
 
 
 @pytest.mark.parametrize(
+    ("known", "said", "kept"),
+    columns("""Eva lives in Milan → No, I meant Eva lives in Turin → Eva lives in Turin
+        Eva lives in Milan → I meant Turin, not Milan. → Eva lives in Turin
+        Eva lives in Milan → Sorry, I mean Eva lives in Turin, not in Milan → Eva lives in Turin
+        I drink tea → No! I meant that I drink coffee. → I drink coffee
+        I like jazz → I meant hate, not like → I hate jazz
+        I like jazz → No, I meant I do not like jazz → I do not like jazz
+        Eva wohnt in Mailand → Nein, ich meinte, dass Eva in Turin wohnt → Eva wohnt in Turin
+        Eva wohnt in Mailand → Ich meinte nicht Mailand, sondern Turin → Eva wohnt in Turin
+        my neighbour Karl lives in Prague → Karl lives in Brno now → my neighbour Karl lives in Brno
+        my neighbour Karl lives in Prague → No, I meant Karl lives in Brno → my neighbour Karl lives in Brno
+        my neighbour Karl likes jazz → Karl hates jazz → my neighbour Karl hates jazz
+        mein Nachbar Karl wohnt in Prag → Karl ist nach Wien gezogen → mein Nachbar Karl ist nach Wien gezogen"""),
+)
+def test_a_correction_takes_the_place_of_what_was_said_and_who_somebody_is_stays(db, session, known, said, kept):
+    know(db, known)
+    assert say(db, session, said) == (
+        [f"f1 says “{known}” · /update keeps what you just said"],
+        [f"kept f2 “{kept}”, in place of f1 “{known}” (/undo f2 takes it back)"],
+    )
+    assert current(db) == [kept]
+
+
+@pytest.mark.parametrize(
+    "said", listed("I meant well | No, I meant Eva | I meant Eva lives in Milan | I mean it, not that")
+)
+def test_what_corrects_nothing_is_let_be(db, session, said):
+    know(db, "Eva lives in Milan")
+    assert say(db, session, said) == ([], [])
+
+
+@pytest.mark.parametrize(
     ("known", "said"),
     columns("""I like jazz → I do not like loud jazz | I like jazz → Anna does not like jazz
         I like jazz → I did not like jazz | I like jazz → I do not only like jazz | I like jazz → I play no jazz
