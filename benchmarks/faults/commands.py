@@ -112,7 +112,9 @@ def state(program: Program) -> State:
         {
             COPY: _whole(program.work / COPY),
             SAVED: _whole(program.work / SAVED),
-            SETTINGS.name: (_text(program.home / SETTINGS) or "").partition("[seal]")[0],  # two keys while one is changed
+            SETTINGS.name: (_text(program.home / SETTINGS) or "").partition("[seal]")[
+                0
+            ],  # two keys while one is changed
             "SKILL.md": _text(program.work / OUT / "sail" / "SKILL.md"),
         },
     )

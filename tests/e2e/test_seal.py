@@ -1,5 +1,7 @@
 """A sealed home shows nothing of what was told, and all works as before; a key that is lost or wrong is said."""
 
+import shutil
+import subprocess
 import time
 from pathlib import Path
 
@@ -93,6 +95,19 @@ def test_no_file_of_a_sealed_home_shows_a_word_that_is_told_during_use_or_after(
     assert (unsealed.code, unsealed.out.count("no longer sealed: ")) == (0, 3)
     assert told(home) == {"memory.db", "second.db", "backup.db"}
     assert works(home)
+
+
+@pytest.mark.skipif(not shutil.which("gnome-keyring-daemon"), reason="needs gnome-keyring and dbus-run-session")
+def test_the_keyring_of_linux_is_asked_over_d_bus_without_the_package_that_takes_long(home):
+    del home.env["PYTHON_KEYRING_BACKEND"]
+    daemon = "printf pw | gnome-keyring-daemon --unlock --components=secrets > /dev/null"
+    script = f"{daemon}; echo $DBUS_SESSION_BUS_ADDRESS; read end"
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(["dbus-run-session", "sh", "-c", script], env=home.env, **streams) as session:
+        home.env["DBUS_SESSION_BUS_ADDRESS"] = session.stdout.readline().strip()
+        assert home("db", "seal").code == 0
+        assert told(home) == set()
+        assert works(home, {"PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"})
 
 
 def test_a_passphrase_is_asked_unseen_again_when_it_is_wrong_and_given_up_the_third_time(home):
