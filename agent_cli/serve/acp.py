@@ -7,10 +7,11 @@ program says beside the answer stands apart, as a call does, where no model can 
 """
 
 import asyncio
+import json
 import logging
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing as closed_after
 from contextlib import redirect_stdout, suppress
 from dataclasses import replace
@@ -21,7 +22,7 @@ from typing import Any
 import acp
 from acp import schema
 
-from agent_cli import __version__
+from agent_cli import __version__, limits
 from agent_cli.agent import events, policy
 from agent_cli.agent.loop import Question
 from agent_cli.app import background, turns, upkeep
@@ -35,6 +36,7 @@ from agent_cli.messages import Part, ToolCall, join_parts
 from agent_cli.store import ids
 from agent_cli.text import clean, map_texts, one_line, visible, without_surrogates
 
+_LARGEST = 20_000_000  # bytes of a message; no model's context holds a tenth of it
 _LISTED = 100  # sessions
 _OPTIONS = [
     schema.PermissionOption(option_id="once", name="Allow once", kind="allow_once"),
@@ -50,15 +52,46 @@ def serve(app: App) -> None:
     if not all(stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) for mode in (os.fstat(0).st_mode, os.fstat(1).st_mode)):
         raise UsageError("an editor starts this, and talks to it through pipes: name `agent acp` in its settings")
     app.db.person = "editor"
-    door: Any = Door(app)  # without what is optional in the protocol
+    door = Door(app)
     logging.disable()  # the library prints a traceback for what the other side does wrong, and answers it
     try:
         with redirect_stdout(os.fdopen(os.dup(1), "w")):  # the library closes it
-            asyncio.run(acp.run_agent(door))
-    except AttributeError as error:  # of the library
-        raise UsageError("what came on standard input is no message of the protocol") from error
+            asyncio.run(_talk(door))
     finally:
         door.close()
+
+
+async def _talk(door: Any) -> None:  # without what is optional in the protocol
+    reader, writer = await acp.stdio_streams(limit=_LARGEST)
+    await acp.run_agent(door, _Lines(reader, writer))
+
+
+class _Lines:
+    """Messages as lines of JSON. What is none is answered with an error: the library drops it, or ends."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter):
+        self._reader, self._writer = reader, writer
+
+    async def send(self, message: Any) -> None:
+        self._writer.write(json.dumps(message, default=str).encode() + b"\n")
+        await self._writer.drain()
+
+    async def receive(self) -> Any:
+        """The next message; None at the end."""
+        while True:
+            try:
+                if not (line := await self._reader.readline()):
+                    return None
+                match message := limits.load_json(line.decode()):
+                    case {"method": str()} | {"id": int(), "result": _} | {"id": int(), "error": dict()}:
+                        return message
+                refused = acp.RequestError(-32600, "that is no request, notification or response")
+            except ValueError as error:  # also of a line that is too long
+                refused = acp.RequestError(-32700, f"that is not JSON of at most {_LARGEST:,} bytes: {error}")
+            await self.send({"jsonrpc": "2.0", "id": None, "error": refused.to_error_obj()})
+
+    async def close(self) -> None:
+        self._writer.close()
 
 
 class Door:
@@ -133,6 +166,8 @@ class Door:
         app = self._apps.setdefault(session, self._app)
         arriving: asyncio.Queue[events.Event | None] = asyncio.Queue()
         parts = join_parts([_part(block) for block in prompt])
+        if not any(part.text.strip() for part in parts):
+            raise acp.RequestError(-32602, "the prompt is empty")
 
         def work(cancel: Cancel, approve: policy.Approve) -> Iterator[events.Event]:
             return self._answer(app, session, parts, cancel, policy.no_approver if app.child else approve)
@@ -142,11 +177,12 @@ class Door:
 
         runner = self._turns[session] = events.Runner(work, deliver)
         stop: schema.StopReason = "end_turn"
+        asked: asyncio.Task[None] | None = None
         try:
             while (event := await arriving.get()) is not None:
                 match event:
                     case events.ApprovalNeeded(call, answer):
-                        answer(await self._is_allowed(session_id, call))
+                        asked = asyncio.create_task(self._ask(session_id, call, answer, runner.cancel))
                     case events.TurnFailed(Cancelled()):
                         stop = "cancelled"
                     case events.TurnFailed(error):
@@ -157,6 +193,8 @@ class Door:
                     await self.client.session_update(session_id, update)
         finally:
             runner.cancel()  # where the other side has gone
+            if asked:
+                asked.cancel()
             await asyncio.to_thread(runner.join)
             del self._turns[session]
         background.start(app)
@@ -204,23 +242,27 @@ class Door:
             finally:
                 sessions.release(db, session)
 
-    async def _is_allowed(self, session_id: str, call: ToolCall) -> bool:
-        """Whether the person allows the call there; no, where that cannot be asked."""
-        if call.name in self._allowed:
-            return True
+    async def _ask(self, session_id: str, call: ToolCall, answer: Callable[[bool], None], cancelled: Cancel) -> None:
+        """Whether the person allows the call there; no, where that cannot be asked, and once the turn is cancelled."""
+        chosen: Any = "once" if call.name in self._allowed else "no"
         arguments = map_texts({**call.arguments, **call.resolved}, visible)
-        asked = schema.ToolCallUpdate(tool_call_id=call.id, title=visible(one_line(call.name)), raw_input=arguments)
-        try:
-            answer = await self.client.request_permission(session_id, asked, _OPTIONS)
-        except Exception:  # it has gone, or does not know how to ask
-            return False
-        chosen = getattr(answer.outcome, "option_id", "no")
-        if chosen == "always":
+        about = schema.ToolCallUpdate(tool_call_id=call.id, title=visible(one_line(call.name)), raw_input=arguments)
+        if chosen == "no":
+            try:
+                answered = await self.client.request_permission(session_id, about, _OPTIONS)
+                chosen = getattr(answered.outcome, "option_id", "no")
+            except ConnectionError:
+                return  # it has gone, and the turn is cancelled
+            except Exception:  # it does not know how to ask, or how to answer
+                chosen = "no"
+        if chosen == "always" and not cancelled:
             self._allowed.add(call.name)
-        return chosen in ("once", "always")
+        answer(chosen in ("once", "always") and not cancelled)
 
     def _app_in(self, cwd: str) -> App:
-        return replace(self._app, scope=Scope(self._app.scope.owner, place_of(Path(without_surrogates(cwd)))))
+        if not (folder := Path(without_surrogates(cwd))).is_absolute():
+            raise acp.RequestError(-32602, f"cwd is no absolute path: {visible(cwd)}")
+        return replace(self._app, scope=Scope(self._app.scope.owner, place_of(folder)))
 
 
 def _found(app: App, handle: str) -> int:

@@ -1,6 +1,7 @@
 """An editor, played by the client of the protocol's own library, and the program as the process that it starts."""
 
 import asyncio
+import json
 import subprocess
 import sys
 from threading import Event
@@ -170,10 +171,102 @@ def test_an_earlier_session_goes_on_and_nobody_approves_where_the_assistant_star
     assert left[0].exception()
 
 
-def test_what_is_not_of_the_protocol_is_told_in_a_sentence(program):
-    lines = ["no", '{"jsonrpc": "2.0", "id": 1, "method": "session/new", "params": {"cwd": 5}}', "[]"]
-    ran = program("acp", stdin="\n".join([*lines, ""]))
-    assert (ran.err, ran.code) == ("agent: what came on standard input is no message of the protocol\n", 2)
+class Lines:
+    """A program that writes lines, whether or not they are of the protocol."""
+
+    def __init__(self, program):
+        self.process, self.number = program.start("acp"), 100
+
+    def write(self, line):
+        self.process.stdin.write((line if isinstance(line, str) else json.dumps(line)) + "\n")
+        self.process.stdin.flush()
+
+    def read(self, id=None, method=None):
+        """The next message; the next of this method or with this id."""
+        while True:
+            read = json.loads(self.process.stdout.readline())
+            if read.get("method") == method and id in (None, read["id"]):
+                return read
+
+    def send(self, method, **params):
+        self.number += 1
+        self.write({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params})
+        return self.number
+
+    def ask(self, words="note it", session="s1"):
+        return self.send("session/prompt", sessionId=session, prompt=[{"type": "text", "text": words}])
+
+    def choose(self, id, **outcome):
+        self.write({"jsonrpc": "2.0", "id": id, "result": {"outcome": outcome}})
+
+    def cancel(self, session="s1"):
+        self.write({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}})
+
+
+NO_MESSAGES = {
+    -32700: ["no", "\x00\x07", '{"id":', "[" * 100_000, '"' + "x" * 20_000_001],
+    -32600: ["5", "null", "[]", "{}", '{"id": []}', '{"id": 0, "error": 5}', '{"id": 1, "method": 5}'],
+}
+REFUSED = [
+    ("session/nothing", {}, -32601),
+    ("session/new", [], -32602),
+    ("session/new", {"cwd": 5, "mcpServers": []}, -32602),
+    ("session/new", {"cwd": "a/b", "mcpServers": []}, -32602),
+    ("session/load", {"cwd": "/", "mcpServers": [], "sessionId": "\x1b[31ms9"}, -32602),
+    ("session/prompt", {"sessionId": "s9", "prompt": [{"type": "text", "text": "hi"}]}, -32602),
+    ("session/prompt", {"sessionId": "s1", "prompt": []}, -32602),
+    ("session/prompt", {"sessionId": "s1", "prompt": [{"type": "odd"}]}, -32602),
+]
+NO_CHOICES = [
+    {"outcome": "selected", "optionId": "root"},
+    {"outcome": "selected", "optionId": ["once"]},
+    {"outcome": "cancelled", "optionId": "once"},
+    {"optionId": "once"},
+]
+
+
+def test_a_client_that_lies_or_breaks_gets_errors_of_the_protocol_and_allows_nothing(program, server):
+    program.use(server)
+    server.play(*(each for _ in NO_CHOICES for each in (note("x"), script.reply("No."))), note("late"), note("left"))
+    client = Lines(program)
+    client.read(client.send("initialize", protocolVersion=1))
+    client.read(client.send("session/new", cwd="/", mcpServers=[]))
+    for code, lines in NO_MESSAGES.items():
+        for line in lines:
+            client.write(line)
+            assert client.read()["error"]["code"] == code, line[:50]
+    for method, params, code in REFUSED:
+        client.write({"id": 7, "method": method, "params": params})
+        error = client.read(7)["error"]
+        assert (error["code"], "\x1b" in error["message"]) == (code, False), params
+    client.cancel()
+    client.cancel("s9")
+    for id in range(9):
+        client.choose(id, outcome="selected", optionId="always")  # of what was never asked
+    for choice in NO_CHOICES:
+        prompt = client.ask()
+        question = client.read(method="session/request_permission")["id"]
+        assert client.read(client.ask())["error"]["code"] == -32600  # a second one at once
+        for line in NO_MESSAGES[-32600]:
+            client.write(line)
+        client.choose(question, **choice)
+        assert client.read(prompt)["result"]["stopReason"] == "end_turn"
+    prompt = client.ask()
+    question = client.read(method="session/request_permission")["id"]
+    client.cancel()
+    assert client.read(prompt)["result"]["stopReason"] == "cancelled"
+    client.choose(question, outcome="selected", optionId="always")
+    client.ask()
+    client.read(method="session/request_permission")
+    assert (client.process.communicate(timeout=30)[1], client.process.returncode) == ("", 0)
+    assert program.rows("select 1 from note") == []
+    calls = program.rows("select kind, actor from event where kind like 'call %'")
+    assert calls == [("call refused", "editor")] * len(NO_CHOICES)
+    assert program.rows("select count(*) from message where role = 'user'") == [(len(NO_CHOICES) + 2,)]
+    assert program.rows("select closed_at is not null, holder from session") == [(1, None)]
+
+
+def test_only_an_editor_starts_it(program):
     for stream in ("stdin", "stdout"):
         process = program.start("acp", **{stream: subprocess.DEVNULL})
         assert (process.communicate(timeout=30)[1], process.returncode) == (
