@@ -88,7 +88,7 @@ def _is_ours(entry: Any) -> bool:
         program, *words = shlex.split(str(entry.get("command")))
     except ValueError:
         return False
-    return words == ["-m", "agent_cli", "hook"] or (words == ["hook"] and Path(program).name in _NAMES)
+    return words[:3] == ["-m", "agent_cli", "hook"] or (words[:1] == ["hook"] and Path(program).name in _NAMES)
 
 
 def _change(tool: Tool, change: Callable[[Any], None], *, yes: bool) -> bool:
@@ -97,8 +97,12 @@ def _change(tool: Tool, change: Callable[[Any], None], *, yes: bool) -> bool:
     try:
         before = file.read_text(encoding="utf-8") if file.exists() else ""
         after = _changed(before, change, toml=file.suffix == ".toml")
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        content, target = after.encode(), file.resolve()  # a link stays one
+    except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or one_line(str(error), 120)
+        raise UsageError(f"{file} has no hooks that can be read, and nothing was changed: {why}") from error
+    except (TypeError, KeyError, AttributeError, RuntimeError) as error:
+        why = "they have another form than the tool writes"
         raise UsageError(f"{file} has no hooks that can be read, and nothing was changed: {why}") from error
     if after == before:
         output.say(f"{file} needs no change")
@@ -108,9 +112,8 @@ def _change(tool: Tool, change: Callable[[Any], None], *, yes: bool) -> bool:
     if not yes:
         consent.confirm("Write this?", "nothing was changed", look="")
     try:
-        target = file.resolve()  # a link stays one
         atomic_file.make_folder(target.parent)
-        atomic_file.write(target, after.encode(), stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o600)
+        atomic_file.write(target, content, stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o600)
     except OSError as error:
         raise AgentError(f"{file} cannot be written, and nothing was changed: {error.strerror}") from error
     output.say(f"{file} is written")
@@ -148,4 +151,4 @@ def _changed(before: str, change: Callable[[Any], None], *, toml: bool) -> str:
         return tomlkit.dumps(document)
     rest = before.partition("\n")[2]
     indent = rest[: len(rest) - len(rest.lstrip(" \t"))] or "  "
-    return json.dumps(document, indent=indent, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False) + "\n"

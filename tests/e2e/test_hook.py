@@ -183,16 +183,49 @@ trusted_hash = "sha256:1"
     assert not (program.home / ".codex/hooks.json").exists()
 
 
-@pytest.mark.parametrize(
-    "text", ["{", "[]", '{"hooks": []}', '{"hooks": {"Stop": {}}}', '{"hooks": {"Stop": [1]}}', "\x80"]
-)
-def test_settings_that_cannot_be_read_are_left_alone(program, text):
+UNREADABLE = {
+    "{": "Expecting property name",
+    '{ // mine\n"a": 1}': "Expecting property name",
+    '{"a": 1,}': "Expecting property name",
+    "\xef\xbb\xbf{}": "Unexpected UTF-8 BOM",
+    "\x80": "'utf-8' codec can't decode",
+    '{"a": "\\ud83d"}': "'utf-8' codec can't encode",
+    '{"a": 1e400}': "Out of range",
+    '{"a": ' + "[" * 100_000: "they have another form",
+    **dict.fromkeys(
+        ["[]", *(f'{{"hooks": {each}}}' for each in ("null", "[]", '{"Stop": {}}', '{"Stop": [1]}', '{"Stop": [{}]}'))],
+        "they have another form",
+    ),
+}
+
+
+def test_settings_that_cannot_be_read_are_left_alone(program):
     file = settings(program, "claude")
     file.parent.mkdir()
-    file.write_text(text, encoding="latin-1")
-    ran = program("hook", "install", "claude", "--yes")
-    assert (ran.code, file.read_text(encoding="latin-1")) == (2, text)
-    assert "and nothing was changed: " in ran.err
+    for text, why in UNREADABLE.items():
+        file.write_text(text, encoding="latin-1")
+        ran = program("hook", "install", "claude", "--yes")
+        assert (ran.code, ran.err.count("\n"), file.read_text(encoding="latin-1")) == (2, 1, text)
+        assert f"{file} has no hooks that can be read, and nothing was changed: {why}" in ran.err
+    file.unlink()
+    file.symlink_to(file)
+    assert program("hook", "install", "claude", "--yes").err.count("\n") == 1
+    assert file.is_symlink()
+
+
+def test_what_was_changed_by_hand_since_stays_but_for_the_hook(program):
+    file = settings(program, "claude")
+    assert program("hook", "install", "claude", "--yes").code == 0
+    assert (file.parent.stat().st_mode & 0o777, file.stat().st_mode & 0o777) == (0o700, 0o600)
+    read = json.loads(file.read_text())
+    read["hooks"]["Stop"][0]["hooks"].append({"type": "command", "command": "mine"})
+    read["hooks"]["SessionStart"][0]["hooks"][0]["command"] += " --quiet"
+    read["hooks"]["SessionEnd"][0]["matcher"] = "x"
+    file.write_text(json.dumps(read))
+    file.chmod(0o440)
+    assert program("hook", "remove", "claude", "--yes").code == 0
+    assert json.loads(file.read_text()) == {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}}
+    assert file.stat().st_mode & 0o777 == 0o440
 
 
 def test_a_person_is_asked_at_a_terminal(program, terminal):
