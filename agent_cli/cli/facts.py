@@ -1,6 +1,7 @@
 """`agent facts`: what is known about you."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -406,7 +407,7 @@ def import_(
     file: Path = argument(
         "JSON lines: statement, and source (a message's id), at, since, until, subject, predicate, object, "
         "place where they are known; - is standard input. Or a Markdown file as MEMORY.md, CLAUDE.md, AGENTS.md: each "
-        "item of a list and each sentence."
+        "item of a list and each sentence; those of a project hold in it alone."
     ),
     source: str = option("--source", "Where the messages were imported from.", "import"),
     accept: bool = flag("--accept", "Accept them all; needs --yes."),
@@ -422,8 +423,9 @@ def import_(
         consent.obtain(app_, f"take every line of {what} as true, without a review?", "nothing was imported")
     with opened(file) as opened_file:
         lines = limits.lines(opened_file)
-        rows = coding_tools.statements(lines) if file.suffix.lower() == ".md" else lines
-        new, broken = adoption.import_lines(app_.memory, rows, source, output.first_notes(), accepted=accept)
+        if file.suffix.lower() == ".md":
+            lines = coding_tools.statements(lines, coding_tools.project(file, os.environ))
+        new, broken = adoption.import_lines(app_.memory, lines, source, output.first_notes(), accepted=accept)
     upkeep.index_all(app_, app_.db)
     background.start(app_)
     output.say(f"imported {counted(new, 'fact')}, {'accepted' if accept else 'pending'}")

@@ -240,7 +240,8 @@ def import_found(
     app_, new = invocation.app(), 0
     for _, file in notes:
         with opened(file) as lines:
-            new += adoption.import_lines(app_.memory, coding_tools.statements(lines), "import", output.first_notes())[0]
+            facts = coding_tools.statements(lines, coding_tools.project(file, os.environ))
+            new += adoption.import_lines(app_.memory, facts, "import", output.first_notes())[0]
     if notes:
         output.say(f"imported {counted(new, 'fact')}, pending")
     _import_sessions(invocation, coding_tools.sessions(logs))

@@ -134,3 +134,25 @@ def test_facts_of_a_markdown_file_wait_for_review_once_and_what_is_known_is_not_
     assert program("facts", "import", "MEMORY.md").out == "imported 0 facts, pending\n"
     file.write_text(program("facts", "export", "--format", "md").out)
     assert program("facts", "import", "MEMORY.md").out == "imported 0 facts, pending\n"
+
+
+def test_facts_of_the_file_of_a_project_hold_in_it_alone(program):
+    home = program.home / ".claude"
+    kept = home / "projects/-work-site"
+    jsonl(kept / f"{'1' * 8}-a-b-c-d.jsonl", {"type": "summary"}, claude_code("u", None, "user", "Hi"))
+    inside = program.work / "deep"
+    (program.work / ".git").mkdir()
+    (program.work / ".git/config").write_text('[remote "origin"]\nurl = git@example.com:me/site.git\n')
+    places = {
+        home / "CLAUDE.md": "",
+        program.home / "about.md": "",
+        kept / "memory/MEMORY.md": "/work/site",
+        inside / "AGENTS.md": "example.com/me/site",
+    }
+    for number, file in enumerate(places):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"- Takes road number {number}\n")
+        assert program("facts", "import", str(file)).out == "imported 1 fact, pending\n"
+    assert program.rows("select place from fact order by id") == [(place,) for place in places.values()]
+    (inside / "AGENTS.md").write_text("- Takes road number 0\n- Takes road number 3\n")  # the first holds everywhere
+    assert program("facts", "import", str(inside / "AGENTS.md")).out == "imported 0 facts, pending\n"

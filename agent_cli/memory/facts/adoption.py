@@ -104,7 +104,7 @@ def propose(memory: MemoryContext, claim: Claim, *, actor: str = "model") -> Fac
         claim, _ = _with_target(memory, claim)
         if tombstones.contains(db, claim.statement, memory.scope.owner):
             return None
-        for each in _known(memory, claim):
+        for each in [*_known(memory, claim), *_known(memory, replace(claim, place=""))]:
             if each.state == REJECTED or _has_ended(each, claim):
                 return None
             if each.state == PENDING or each.is_open(memory.time()):
@@ -677,9 +677,9 @@ def import_lines(
 def _import_claim(memory: MemoryContext, claim: Claim, accepted: bool) -> bool:
     """Import a claim; whether that changed anything."""
     learned = clock.utc(claim.learned) if claim.learned else ""
-    where = """owner = ? and source = ? and message_id is ? and statement = ?
-               and (message_id is not null or ?5 in ('', learned_at)) order by id desc limit 1"""
-    values = (memory.scope.owner, claim.source, claim.message, claim.statement, learned)
+    where = """owner = ? and source = ? and message_id is ? and statement = ? and place in ('', ?)
+               and (message_id is not null or ?6 in ('', learned_at)) order by id desc limit 1"""
+    values = (memory.scope.owner, claim.source, claim.message, claim.statement, claim.place, learned)
     before = next(iter(facts.FACTS.select(memory.db, where, values)), None)  # of the same line, imported earlier
     if before and before.state != EXPIRED and not (accepted and before.state == PENDING):
         return False

@@ -18,6 +18,7 @@ from typing import Any
 
 from agent_cli import limits
 from agent_cli.errors import UsageError
+from agent_cli.memory.scope import place_of
 from agent_cli.memory.transfers import export_files
 from agent_cli.memory.transfers.transfer import ExternalSession
 from agent_cli.text import sentences
@@ -176,10 +177,16 @@ def _claude_code(records: Records) -> _Session:
 def _claude_code_message(record: dict[str, Any]) -> dict[str, Any] | None:
     id = str(record.get("uuid") or record.get("timestamp"))
     match record:
-        case {"isMeta": True} | {"isCompactSummary": True} | {"isApiErrorMessage": True}:
+        case {"isMeta": True} | {"isCompactSummary": True} | {"isVisibleInTranscriptOnly": True}:
+            return None
+        case {"isApiErrorMessage": True}:
+            return None
+        case {"turnOrigin": str(sender)} if sender != "human":
             return None
         case {"origin": {"kind": sender}} | {"attachment": {"origin": {"kind": sender}}} if sender != "human":
             return None
+        case {"type": "user", "toolUseResult": {"answers": dict(answers)}}:  # to what the tool asked
+            return _message(id, "user", [f"> {asked}\n{answer}" for asked, answer in answers.items()])
         case {"type": "user" | "assistant" as role, "message": {"content": content, **more}}:
             return _message(id, role, content, more.get("model"))
         case {"attachment": {"type": "queued_command", "prompt": typed, **more}}:  # while the tool worked
@@ -265,10 +272,23 @@ _BULLET = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 _LINK = re.compile(r"\[([^][]*)\]\([^()\s]*\)")
 _DAY = re.compile(r" \(\d{4}-\d\d-\d\d\)$")  # which `agent facts export --format md` writes
 _ENDS = {"```": "```", "~~~": "~~~", "<!--": "-->", "---": "---"}  # of code, comments and, at the top, settings
+_OF_PROJECTS = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", "MEMORY.md")
 _WORDS, _CHARACTERS = 3, 300  # of a sentence at least and at most
 
 
-def statements(lines: Iterable[str]) -> Iterator[str]:
+def project(file: Path, environ: Mapping[str, str]) -> str:
+    """The place of what a Markdown file says, where a tool reads it in a project; empty: it holds everywhere."""
+    folder = file.absolute().parent
+    if file.name not in _OF_PROJECTS:
+        return ""
+    if folder.name == "memory":  # Claude Code keeps it beside the sessions of the project
+        records = (record for each in sorted(folder.parent.glob("*.jsonl")) for record in Records(each))
+        with suppress(ValueError):  # one cannot be read
+            folder = next((Path(str(record["cwd"])) for record in records if record.get("cwd")), folder)
+    return "" if any(folder.is_relative_to(tool.home(environ)) for tool in TOOLS) else place_of(folder)
+
+
+def statements(lines: Iterable[str], place: str = "") -> Iterator[str]:
     """The sentences of a Markdown file for coding tools, in its paragraphs and lists, as rows of `facts import`: no
     headings, code, tables, comments or names of other files."""
     paragraph, end = list[str](), ""
@@ -281,7 +301,7 @@ def statements(lines: Iterable[str]) -> Iterator[str]:
             for sentence in sentences(_LINK.sub(r"\1", " ".join(paragraph)).replace("**", "")):
                 statement = _DAY.sub("", sentence)
                 if len(statement.split()) >= _WORDS and len(statement) <= _CHARACTERS and statement[-1] != ":":
-                    yield json.dumps({"statement": statement})
+                    yield json.dumps({"statement": statement, "place": place})
             paragraph = []
         if is_text:
             paragraph.append(words[bullet.end() :] if bullet else words)

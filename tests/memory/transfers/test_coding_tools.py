@@ -109,6 +109,8 @@ MARKED = [
     {"isSidechain": True},
     {"isApiErrorMessage": True},
     {"origin": {"kind": "peer"}},
+    {"isVisibleInTranscriptOnly": True},
+    {"turnOrigin": "task_notification"},
 ]
 
 
@@ -116,6 +118,17 @@ def test_lines_that_claude_code_marks_as_its_own_are_left_out(db, take):
     marked = [claude_code(f"x{n}", "u1", "user", "I am the king", **marks) for n, marks in enumerate(MARKED)]
     take(claude_code("u1", None, "user", "Hello"), *marked)
     assert said(db) == [("u", "Hello")]
+
+
+def test_what_a_person_answers_to_a_question_of_claude_code_is_taken_beside_it(db, take):
+    result = [{"type": "tool_result", "tool_use_id": "t", "content": "User has answered your questions"}]
+    asked = {"questions": [{"question": "Which database?"}], "answers": {"Which database?": "SQLite, on my laptop"}}
+    rows = [
+        claude_code("a1", None, "assistant", [{"type": "tool_use", "id": "t", "name": "AskUserQuestion", "input": {}}]),
+        claude_code("u1", "a1", "user", result, toolUseResult=asked),
+    ]
+    assert take(*rows, claude_code("a2", "u1", "assistant", "Fine")) == ((1, 2), [])
+    assert said(db) == [("u", "> Which database?\nSQLite, on my laptop"), ("a", "Fine")]
 
 
 def test_of_branches_the_last_is_taken_compacting_loses_nothing_and_queued_words_are_there(db, take):
