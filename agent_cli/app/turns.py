@@ -107,7 +107,8 @@ def propose_facts(
     person's yes. `review`: the command that decides on them, for the receipts."""
     for each in capture.capture([replace(part, origin="typed") for part in parts if part.origin == origin]):
         statement = spans.resolve(each.statement, context.time())
-        claim = adoption.claim(statement, origin, quote=each.quote, message=message)
+        place = context.scope.place if each.this_place and origin == "editor" else ""
+        claim = adoption.claim(statement, origin, quote=each.quote, message=message, place=place)
         fact = adoption.propose(MemoryContext(context.db, context.scope, context.time), claim, actor="person")
         known = adoption.not_proposed(context.db, context.scope.owner, claim.statement) if fact is None else ""
         yield f"{adoption.pending_receipt(fact)} ({review})" if fact else known

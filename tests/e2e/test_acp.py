@@ -102,7 +102,7 @@ def test_an_editor_talks_with_the_assistant_and_decides_on_its_calls(program, se
                 await door.cancel(session_id=session)
 
         await ask("what time is it?")
-        await ask("Remember that my cat is called Mia.")
+        await ask("Remember for this project that my cat is called Mia.")
         await ask(file, "what is this?")
         for _ in range(4):
             await ask("note it")
@@ -115,7 +115,8 @@ def test_an_editor_talks_with_the_assistant_and_decides_on_its_calls(program, se
     assert stops == [*["end_turn"] * 7, "cancelled", "end_turn"]
     assert editor.said() == "It is noon.Fine.It says so.0.1.2.3.one Yes."
     assert editor.said("agent_thought_chunk") == "a clock"
-    assert program.rows("select statement, state, trust from fact") == [("my cat is called Mia", "pending", "editor")]
+    fact = ("my cat is called Mia", "pending", "editor", "/")
+    assert program.rows("select statement, state, trust, place from fact") == [fact]
     assert any("f1" in each and "agent facts review" in each for each in editor.notices)
     assert "from an editor" in program("facts", "review").out
     assert editor.asked == [
