@@ -85,6 +85,8 @@ class _Lines:
                 match message := limits.load_json(line.decode()):
                     case {"method": str()} | {"id": int(), "result": _} | {"id": int(), "error": dict()}:
                         return message
+                    case {"id": None, "error": _}:
+                        continue  # of what was sent here: two sides that answer such errors never end
                 refused = acp.RequestError(-32600, "that is no request, notification or response")
             except ValueError as error:  # also of a line that is too long
                 refused = acp.RequestError(-32700, f"that is not JSON of at most {_LARGEST:,} bytes: {error}")

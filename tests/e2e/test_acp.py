@@ -234,6 +234,7 @@ def test_a_client_that_lies_or_breaks_gets_errors_of_the_protocol_and_allows_not
     client.read(client.send("session/new", cwd="/", mcpServers=[]))
     for code, lines in NO_MESSAGES.items():
         for line in lines:
+            client.write('{"id": null, "error": {"code": -32700, "message": "what?"}}')  # needs no answer
             client.write(line)
             assert client.read()["error"]["code"] == code, line[:50]
     for method, params, code in REFUSED:
