@@ -124,6 +124,10 @@ _ADDED = (  # beginnings of what the tools put into messages of the person
     *("Caveat: The messages below", "This session is being continued from a previous"),
 )
 _EDITOR, _REQUEST = "# Context from my IDE setup:", "## My request for Codex:"
+_REPLY = "send_user_message_question_reply"  # to questions of Codex
+_PICTURE = re.compile(r"(?:</?image(?: (?:name=\[Image|path=)[^>]*)?>\s*)+")  # marks of Codex around one
+_REFUSED = "The user doesn't want to proceed with this tool use."
+_SAID, _NOTE, _CLARIFIES = "the user said:\n", "\n\nNote: The user's next message", "The user wants to clarify"
 
 
 def _typed(text: str) -> str:
@@ -134,7 +138,17 @@ def _typed(text: str) -> str:
         return f"{_between(text, 'command-name')} {arguments}"
     if text.startswith(_EDITOR):
         text = text.partition(_REQUEST)[2].strip()
+    if text.startswith(f"<{_REPLY}>"):
+        with suppress(ValueError, TypeError, KeyError):
+            return _replies((each["question"], each["answer"]) for each in json.loads(_between(text, _REPLY)))
+    if picture := _PICTURE.match(text):
+        text = text[picture.end() :]
     return "" if text.startswith(_ADDED) else text
+
+
+def _replies(answers: Iterable[tuple[Any, Any]]) -> str:
+    """What a person answered to questions of a tool, which stand before the answers as quotations."""
+    return "\n\n".join(f"> {question}\n{answer}" for question, answer in answers)
 
 
 def _between(text: str, tag: str) -> str:
@@ -186,7 +200,10 @@ def _claude_code_message(record: dict[str, Any]) -> dict[str, Any] | None:
         case {"origin": {"kind": sender}} | {"attachment": {"origin": {"kind": sender}}} if sender != "human":
             return None
         case {"type": "user", "toolUseResult": {"answers": dict(answers)}}:  # to what the tool asked
-            return _message(id, "user", [f"> {asked}\n{answer}" for asked, answer in answers.items()])
+            return _message(id, "user", _replies(answers.items()))
+        case {"type": "user", "message": {"content": [{"type": "tool_result", "content": str(text)}]}}:
+            said = text.partition(_SAID)[2].partition(_NOTE)[0] if text.startswith(_REFUSED) else ""
+            return None if said.startswith(_CLARIFIES) else _message(id, "user", said)
         case {"type": "user" | "assistant" as role, "message": {"content": content, **more}}:
             return _message(id, role, content, more.get("model"))
         case {"attachment": {"type": "queued_command", "prompt": typed, **more}}:  # while the tool worked

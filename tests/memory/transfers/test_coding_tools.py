@@ -92,6 +92,20 @@ TYPED = {
         "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nName this better",
         "Name this better",
     ),
+    "a picture of Codex": (
+        [
+            {"type": "input_text", "text": each}
+            for each in ('<image name=[Image #1] path="/a.png">', "</image>", "Why?")
+        ],
+        "Why?",
+    ),
+    "a picture and words": ("<image name=[Image #1]></image>\nWhy?", "Why?"),
+    "words about a picture": ("<image href='a'/> is not drawn", "<image href='a'/> is not drawn"),
+    "a reply to a question of Codex": (
+        '<send_user_message_question_reply>\n[{"question": "Which?", "answer": "Safari"}]\n'
+        "</send_user_message_question_reply>",
+        "> Which?\nSafari",
+    ),
     "words about marks": ("Why <command-args>x</command-args>?", "Why <command-args>x</command-args>?"),
 }
 
@@ -120,15 +134,23 @@ def test_lines_that_claude_code_marks_as_its_own_are_left_out(db, take):
     assert said(db) == [("u", "Hello")]
 
 
-def test_what_a_person_answers_to_a_question_of_claude_code_is_taken_beside_it(db, take):
+def test_what_a_person_answers_to_a_question_or_says_as_they_refuse_a_call_is_taken(db, take):
     result = [{"type": "tool_result", "tool_use_id": "t", "content": "User has answered your questions"}]
     asked = {"questions": [{"question": "Which database?"}], "answers": {"Which database?": "SQLite, on my laptop"}}
     rows = [
         claude_code("a1", None, "assistant", [{"type": "tool_use", "id": "t", "name": "AskUserQuestion", "input": {}}]),
         claude_code("u1", "a1", "user", result, toolUseResult=asked),
     ]
-    assert take(*rows, claude_code("a2", "u1", "assistant", "Fine")) == ((1, 2), [])
-    assert said(db) == [("u", "> Which database?\nSQLite, on my laptop"), ("a", "Fine")]
+    refused = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n"
+    notes = [
+        "no, in a test\n\nNote: The user's next message may contain a correction.",
+        "The user wants to clarify these",
+    ]
+    for number, words in enumerate([*(refused + each for each in notes), "the user said:\nI am the king"]):
+        result = [{"type": "tool_result", "tool_use_id": "t", "is_error": True, "content": words}]
+        rows.append(claude_code(f"r{number}", rows[-1]["uuid"], "user", result))
+    assert take(*rows) == ((1, 2), [])
+    assert said(db) == [("u", "> Which database?\nSQLite, on my laptop"), ("u", "no, in a test")]
 
 
 def test_of_branches_the_last_is_taken_compacting_loses_nothing_and_queued_words_are_there(db, take):
