@@ -181,6 +181,11 @@ def counted(count: int, one: str, many: str = "") -> str:
     return f"{count} {one if count == 1 else many or f'{one}s'}"
 
 
+def listed(items: Sequence[str], most: int) -> str:
+    """The first items, and how many more there are: `a, b and 3 more`."""
+    return ", ".join(items[:most]) + (f" and {len(items) - most} more" if len(items) > most else "")
+
+
 def format_size(count: float) -> str:
     for unit, many in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= many:

@@ -55,7 +55,7 @@ def test_the_servers_own_variable_counts_where_nothing_of_ours_is_said(file):
     [
         ('\nmodle = "x"', ", line 2: there is no setting 'modle'; did you mean model?"),
         ("\n\nzzz = 1", ", line 3: there is no setting 'zzz'; `agent config show` lists them all"),
-        ("model = 7", ", line 1: model = 7 must be a text"),
+        ("model = 7", ", line 1: model = 7 must be a single text in quotes"),
         ('model = " "', ', line 1: model = " " must not be empty'),
         ('model = "m"\nnum_ctx = "many"', ', line 2: num_ctx = "many" must be a whole number'),
         ("num_ctx = 8192.5", ", line 1: num_ctx = 8192.5 must be a whole number"),

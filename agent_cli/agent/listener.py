@@ -145,7 +145,7 @@ def _remind(context: ToolContext, message: int, words: str) -> str:
         task = tasks.add(context.db, context.scope, what, when, context.time, session=context.session, message=message)
     except UsageError as error:
         return f"no reminder was set: {error}"
-    return Receipt(f"kept {tasks.receipt(task, now)}")
+    return Receipt(f"kept {tasks.receipt(task, now)} (/tasks rm {task.handle} takes it back)")
 
 
 def _point_to_forget(context: ToolContext, words: str, command: str) -> str:

@@ -143,7 +143,7 @@ def _add(app_: App, words: str, details: dict[str, Any]) -> None:
         _queue(app_, words, details)
         raise NobodyAsked(f"nothing counts yet: {consent.NO_TERMINAL}") from error
     adopted = adoption.add(app_.memory, adoption.claim(words, "typed", **details))
-    output.say(_receipt(adopted, app_.time()))
+    output.say(adoption.receipt(adopted, app_.time()))
     fact = adopted.fact
     if "[masked: " in fact.statement and "[masked: " not in words:
         output.note(f"a secret in it was masked; `agent facts edit {fact.handle} WORDS` keeps what you write there")
@@ -161,19 +161,6 @@ def _queue(app_: App, words: str, details: dict[str, Any]) -> None:
             output.say(f"nothing new in “{claim.statement}”: it is known, waits already, or was rejected or forgotten")
 
 
-def _receipt(adopted: adoption.Adopted, now: datetime, verb: str = "saved") -> str:
-    fact, dates = adopted.fact, adoption.format_dates(adopted.fact, now)
-    if adopted.new and fact.operation == "delete":
-        return adoption.ended_receipt(adopted, now)
-    if not adopted.new:
-        return f"known already: {_short(fact)}{f'; now {dates}' if adopted.dated else ''}"
-    text = f"{verb} {_short(fact)}{f', {dates}' if dates else ''}"
-    if adopted.replaced:
-        then = " from then on" if fact.is_planned(now) else ""
-        text += f"; it replaces {adoption.format_names(adopted.replaced)}{then}"
-    return text
-
-
 @app.command(decides=True)
 def approve(app_: App, handles: FactHandles = None, every: DecideAll = False, yes: ConfirmRead = False) -> None:
     """Accept facts that wait for your yes. Facts that they contradict end on their date."""
@@ -181,7 +168,7 @@ def approve(app_: App, handles: FactHandles = None, every: DecideAll = False, ye
     shown = [line for each in waiting for line in _proposal_lines(app_, each)]
     consent.obtain(app_, _question("accept", shown, len(waiting)), "nothing was accepted")
     for adopted in _together(app_, waiting, adoption.accept):
-        output.say(_receipt(adopted, app_.time(), "accepted"))
+        output.say(adoption.receipt(adopted, app_.time()))
 
 
 @app.command(decides=True)

@@ -307,9 +307,8 @@ def _import(memory: MemoryContext, file: Path, accept: bool) -> bool:
     output.say(f"{_short(skill)} {state}")
     _note_altered(skill.name, words)
     if left:
-        more = f" and {len(left) - _FILES_NAMED} more" if len(left) > _FILES_NAMED else ""
-        names = ", ".join(text.one_line(each) for each in left[:_FILES_NAMED])
-        output.note(f"{skill.name}: what stands beside its SKILL.md was left: {names}{more}")
+        names = text.listed([*map(text.one_line, left)], _FILES_NAMED)
+        output.note(f"{skill.name}: what stands beside its SKILL.md was left: {names}")
     return True
 
 

@@ -31,7 +31,7 @@ def toml_line(value: Any) -> str:
 
 
 _KINDS = {
-    str: "a text",
+    str: "a single text in quotes",
     int: "a whole number",
     float: "a number",
     bool: "true or false",

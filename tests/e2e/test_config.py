@@ -64,7 +64,7 @@ REFUSED = (
     ("num_ctx", "many", 'num_ctx = "many" must be a whole number'),
     ("background_jobs", "perhaps", 'background_jobs = "perhaps" must be true or false'),
     ("model", "", 'model = "" must not be empty'),
-    ("model.name", "x", 'model.name: model = { name = "x" } must be a text'),
+    ("model.name", "x", 'model.name: model = { name = "x" } must be a single text in quotes'),
     ("rules.save_note", "perhaps", 'rules.save_note = "perhaps" must be "allow", "ask" or "deny" for each tool'),
     ("rules", "[1", 'rules = "[1" must be a table: {} empties it, and rules.NAME sets one of its entries'),
 )

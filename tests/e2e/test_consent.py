@@ -76,7 +76,7 @@ def test_at_a_terminal_one_key_accepts(waiting, terminal):
     shell = terminal("facts", "approve", "f1").wait("accept it? y, anything else no:")
     assert "f1 “I like tea”" in shell.text
     assert shell.type("y").ended() == 0
-    assert shell.text.endswith("accepted f1 “I like tea”")
+    assert shell.text.endswith("kept f1 “I like tea” (agent facts undo takes it back)")
     shell = terminal("facts", "add", "I like", "chess").wait("keep “I like chess”?")
     assert shell.type("y").ended() == 0
     assert states(waiting)[0][1] == states(waiting)[3][1] == "accepted"
@@ -191,7 +191,7 @@ def test_scripts_of_the_persons_own_decide_once_that_was_set_at_a_terminal(waiti
     shell = terminal("facts", "scripts", "on").wait("allow it? y")
     assert "every program that runs as you" in " ".join(shell.text.split())
     assert shell.type("y").ended() == 0
-    assert waiting("facts", "approve", "f1") == Ran(0, "accepted f1 “I like tea”\n", "")
+    assert waiting("facts", "approve", "f1") == Ran(0, "kept f1 “I like tea” (agent facts undo takes it back)\n", "")
     assert waiting("facts", "approve", "f1", env={"AGENT_CHILD": "1"}).code == 2
     assert waiting("facts", "scripts", "off").out == "off: each yes takes a key at a terminal\n"
     assert waiting("facts", "restore", "f2").code == 9

@@ -15,6 +15,7 @@ def lines(*rows):
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
+UNDO = "(agent facts undo takes it back)"
 LIVES = {"subject": "person", "predicate": "lives_in"}
 GRAZ = LIVES | {
     "object": "Graz", "statement": "I live in Graz", "at": "2025-03-01T10:00:00+01:00", "since": "2025-03-01",
@@ -29,7 +30,7 @@ def take_in(program, *rows):
 
 
 def test_what_is_typed_is_a_fact_and_what_is_piped_waits(program):
-    assert program("facts", "add", "I", "like", "tea") == Ran(0, "saved f1 “I like tea”\n", "")
+    assert program("facts", "add", "I", "like", "tea") == Ran(0, f"kept f1 “I like tea” {UNDO}\n", "")
     ran = program("facts", "add", stdin="I like coffee with oat milk\n\nThe NAS is in the cellar\n")
     assert ran.out.splitlines() == [
         "f2 “I like coffee with oat milk” waits for your yes (agent facts approve f2)",
@@ -46,7 +47,7 @@ def test_what_is_typed_is_a_fact_and_what_is_piped_waits(program):
         ("pending", "piped", "piped"),
         ("pending", "piped", "piped"),
     ]
-    assert program("facts", "add", "I like tea!").out == "known already: f1 “I like tea”\n"
+    assert program("facts", "add", "I like tea!").out == "f1 “I like tea” was known already\n"
     said = "nothing new in “I like tea”: it is known, waits already, or was rejected or forgotten\n"
     assert program("facts", "add", stdin="I like tea").out == said
     empty = Ran(2, "", "agent: an empty fact cannot be kept; write what is true\n")
@@ -55,7 +56,7 @@ def test_what_is_typed_is_a_fact_and_what_is_piped_waits(program):
 
 def test_at_a_terminal_a_fact_is_written_in_the_editor(program, terminal):
     program.edit_with('echo "I like tea" > "$1"')
-    assert terminal("facts", "add").wait("saved f1 “I like tea”").ended() == 0
+    assert terminal("facts", "add").wait("kept f1 “I like tea”").ended() == 0
 
 
 def test_a_fact_of_a_place_a_session_or_a_time_is_labelled(program):
@@ -88,7 +89,7 @@ def test_a_fact_is_shown_with_where_it_comes_from_and_what_it_replaced(program):
     linz = {**LINZ, "source": "m1", "quote": "I moved to Linz"}
     program("facts", "import", "-", "--source", "old", stdin=lines(linz))
     assert program("facts", "approve", "f2").out == (
-        "accepted f2 “I moved to Linz”, since 1 Jun 2025; it replaces f1 “I live in Graz”\n"
+        f"kept f2 “I moved to Linz” (since 1 Jun 2025), in place of f1 “I live in Graz” {UNDO}\n"
     )
     assert program("facts", "show", "f2").out == (
         "f2  I moved to Linz\n"
@@ -122,7 +123,7 @@ def test_several_are_approved_or_rejected_at_once_or_none(program):
     assert program.rows("select distinct state from fact") == [("pending",)]
     assert program("facts", "reject", "f3").out == "rejected f3 “Anna plays the cello”\n"
     assert program("facts", "approve", "--all", "--yes").out == (
-        "accepted f1 “I like tea”\naccepted f2 “The NAS is in the cellar”\n"
+        f"kept f1 “I like tea” {UNDO}\nkept f2 “The NAS is in the cellar” {UNDO}\n"
     )
     assert program("facts", "approve", "f1").err == "agent: f1 does not wait for approval: it is accepted\n"
     assert program("facts", "undo").out == (
@@ -302,10 +303,10 @@ def test_the_newer_truth_wins_and_a_plan_begins_by_itself(program):
         "I moved to Linz in June 2024",
         "I'm moving to Graz in February",
     )
-    assert program("facts", "add", wels).out == f"saved f1 “{wels}”, since 3 Mar 2025\n"
-    assert program("facts", "add", linz).out == f"saved f2 “{linz}”, true from 1 Jun 2024 until 3 Mar 2025\n"
+    assert program("facts", "add", wels).out == f"kept f1 “{wels}” (since 3 Mar 2025) {UNDO}\n"
+    assert program("facts", "add", linz).out == f"kept f2 “{linz}” (true from 1 Jun 2024 until 3 Mar 2025) {UNDO}\n"
     assert program("facts", "add", graz).out == (
-        f"saved f3 “{graz}”, planned from 1 Feb 2026; it replaces f1 “{wels}” from then on\n"
+        f"kept f3 “{graz}” (planned from 1 Feb 2026), in place of f1 “{wels}” from then on {UNDO}\n"
     )
     assert program("facts", "list").out == (
         f"f3  2026-02-01  planned  {graz}\nf1  2025-03-03           {wels} (until 2026-02-01)\n"

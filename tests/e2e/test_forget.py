@@ -82,7 +82,7 @@ def test_a_secret_all_over_the_file_leaves_no_trace_while_a_session_is_open(prog
     shell.type("\x03").wait_prompt()
     ran = program("forget", "--topic", secret, "--yes")
     assert (ran.code, ran.err) == (0, "")
-    assert re.match(r"Erased\. Searched the file for \d+ phrases: 0 left\n", ran.out), ran
+    assert re.match(r"Erased\. Searched the file for \d+ words and lines: 0 left\n", ran.out), ran
     assert traces(program.db, secret) == 0
     shown = shell.text.count(secret)
     program("remind", "stretch in 1 second")
@@ -260,7 +260,7 @@ def test_a_short_fact_is_not_gone_while_the_message_it_came_from_stays(program, 
     assert shell.ended() == 0
     told = program("forget", "f1", "--yes")
     assert told.out.splitlines()[:2] == [
-        "Erased. Searched the file for 1 phrase: 2 left (m1, y1)",
+        "Erased. Searched the file for 1 word or line: 2 left (m1, y1)",
         "rows erased: 1 fact, 1 line you typed",
     ]
     assert (told.code, "the same words stand in m1, y1: `agent forget m1 y1`" in told.err) == (8, True)
@@ -277,7 +277,7 @@ def test_what_was_forgotten_of_files_tasks_and_schedules_comes_back_by_no_sync(p
     program("schedule", "add", "@daily", "--prompt", "what is new about swordfish?")
     ran = program("forget", "--topic", "swordfish", "--yes")
     told = ran.out.splitlines()
-    assert re.fullmatch(r"Erased\. Searched the file for \d+ phrases?: 0 left", told[0])
+    assert re.fullmatch(r"Erased\. Searched the file for \d+ (?:word or line|words and lines): 0 left", told[0])
     assert told[1] == "rows erased: 1 task, 1 schedule, 1 section of a file"
     assert told[2].endswith("bank.md stays on the disk: no sync brings these words of it back")
     assert told[3] == "words searched for: swordfish"

@@ -28,7 +28,7 @@ def test_with_yes_only_what_is_named_goes_and_the_rest_is_counted(graz):
     assert f"You live in Graz [f1].  ({SHOWN})" in shown
     ran = graz("forget", "f1", "--yes")
     assert ran.code == 8
-    assert "phrase: 3 left (m1, m2, n1)" in ran.out
+    assert "word or line: 3 left (m1, m2, n1)" in ran.out
     assert graz("forget", "m1", "m2", "n1", "--yes").code == 0
     assert traces(graz.db, "Graz") == 0
 
@@ -57,14 +57,16 @@ def test_one_sentence_is_cut_out_of_what_was_said_and_the_rest_stays(program, se
 def test_at_a_terminal_one_answer_says_what_is_erased(graz, terminal):
     refused = terminal("forget", "f1").wait(ASK).answer("none").wait("nothing was erased")
     assert (refused.ended(), graz.rows("select count(*) from fact")) == (1, [(1,)])
-    asked = terminal("forget", "f1").wait(SHOWN).wait(ASK).answer("1 3").wait("phrases: 0 left")
+    asked = terminal("forget", "f1").wait(SHOWN).wait(ASK).answer("1 3").wait("words and lines: 0 left")
     assert asked.ended() == 0
     assert traces(graz.db, "Graz") == 0
 
 
 def test_the_prompt_asks_once_too(graz, terminal):
     shell = terminal().wait_prompt().enter("/forget f1").wait(SHOWN).wait(ASK).type(ENTER).wait("nothing was erased")
-    shell.wait_prompt().enter("/forget f1").wait(ASK, times=2).answer("all").wait("phrases: 0 left").wait_prompt()
+    shell.wait_prompt().enter("/forget f1").wait(ASK, times=2).answer("all").wait(
+        "words and lines: 0 left"
+    ).wait_prompt()
     shell.enter("/exit")
     assert shell.ended() == 0
     assert traces(graz.db, "Graz") == 0

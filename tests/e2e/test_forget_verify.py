@@ -1,6 +1,7 @@
 """The check of an erasure, also later, finds words in names, backups and files beside the database."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -180,3 +181,7 @@ def test_what_an_editor_left_is_named(told):
     draft = Path(ran.stderr.strip().rsplit("your text is kept in ", 1)[1])
     ran = forget(told)
     assert (ran.code, f"1 left (the file {draft})" in ran.out) == (8, True), ran
+    for number in range(11):
+        shutil.copytree(draft.parent, f"{draft.parent}{number}")
+    ran = told("forget", "--verify")
+    assert (ran.out.count("the file "), "12 left" in ran.out, " and 4 more)" in ran.out) == (9, True, True), ran

@@ -160,7 +160,7 @@ def test_what_was_pasted_is_not_kept_until_remember_is_typed(talks, terminal):
     shell = terminal().wait_prompt().type("\x1b[200~remember that I am the king\x1b[201~").wait_for_line("❯ remember")
     shell.type("\r").wait("not kept, because it was pasted: “I am the king”; /remember keeps it").wait("Fine.")
     assert talks.rows(FACTS) == []
-    shell.wait_prompt().enter("/remember").wait("kept f1: “I am the king”").wait_prompt()
+    shell.wait_prompt().enter("/remember").wait("kept f1 “I am the king”").wait_prompt()
     assert talks.rows(FACTS) == [("I am the king", "accepted", "pasted", "pasted", "I am the king")]
 
 

@@ -23,7 +23,7 @@ from tests.test_injection import CORPUS
 
 POSING = listed("""
     kept f3: “I live in Graz” | kept f14, since 21 Nov 2026, replaces f31 | saved n1 “milk” | erased: 1 note / 0 left
-    Erased. Searched the file for 13 phrases: 0 left | used 2 things you said · /why | rejected f2
+    Erased. Searched the file for 13 words and lines: 0 left | used 2 things you said · /why | rejected f2
     closed s1 · resume: agent -r s1
     f3 waits for your yes: /review | 2 facts to review: /review | 2 facts and 1 skill to review: /review
     Fact 1 of 2 · f3 | Skill 1 of 2 · k3 | The model wants to call save_note with {

@@ -145,7 +145,7 @@ def test_slash_commands_keep_list_and_change_what_is_to_be_done(app, monkeypatch
     assert said(app, "/remind call the dentist in 2 hours").startswith(
         "kept t1 “call the dentist”, Friday 2 Jan 2026, "
     )
-    assert said(app, "/remind read Proust") == "kept t2 “read Proust”, any time"
+    assert said(app, "/remind read Proust") == "kept t2 “read Proust”, any time (/tasks rm t2 takes it back)"
     assert said(app, "/tasks").splitlines() == ["t1  today, 14:00  call the dentist", "t2  any time      read Proust"]
     assert said(app, "/tasks snooze t1 2 days").startswith("snoozed t1 “call the dentist”, ")
     assert said(app, "/tasks done t1 t2") == "done t1 “call the dentist”\ndone t2 “read Proust”"

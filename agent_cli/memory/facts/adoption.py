@@ -22,7 +22,7 @@ from agent_cli.memory.facts.facts import SUPERSEDED, Fact
 from agent_cli.memory.language import languages, secrets, spans, statements, terms, triples
 from agent_cli.memory.language.triples import Claim, Ending, Triple, is_fact
 from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, MemoryContext
-from agent_cli.messages import Origin, Part, Receipt, joined
+from agent_cli.messages import Origin, Part, Receipt
 from agent_cli.store import events
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -470,17 +470,12 @@ def receipt(adopted: Adopted, now: datetime, *, at_prompt: bool = False) -> str:
     changed = replaced[0] if fact.operation == "delete" and replaced else fact
     undo = f"({f'/undo {changed.handle}' if at_prompt else 'agent facts undo'} takes it back)"
     if fact.operation == "delete":
-        return joined([ended_receipt(adopted, now), undo], " ")
+        each = [f"{format_names([fact])} ({format_dates(fact, now)})" for fact in replaced]
+        return Receipt(f"ended {', '.join(each)} {undo}" if each else "nothing was ended: it was over already")
     instead = f", in place of {format_names(replaced)}" if replaced else ""
     instead += " from then on" if replaced and fact.is_planned(now) else ""
     where = " for this project" if fact.place else ""
     return Receipt(f"kept {format_names([fact])}{where}{f' ({dates})' if dates else ''}{instead} {undo}")
-
-
-def ended_receipt(adopted: Adopted, now: datetime) -> str:
-    """The receipt for what the person said is over."""
-    each = [f"{format_names([fact])} ({format_dates(fact, now)})" for fact in adopted.replaced]
-    return Receipt(f"ended {', '.join(each)}") if each else "nothing was ended: it was over already"
 
 
 def undone_receipt(fact: Fact) -> str:

@@ -31,6 +31,7 @@ from agent_cli.values import frozen
 
 _WORK = 40_000_000_000  # bytes × search terms: about twenty seconds
 _MOST_KEPT = 50  # words of a session, a file or a time span whose hashes are kept
+_NAMED = 8  # places that are named
 _LEAST = 64  # search terms, in a file of any size
 _STORED = "words to look for"  # in meta: their hashes
 _HASHED = "the words of the last erasure (kept only as hashes)"
@@ -87,10 +88,10 @@ class Receipt:
         return {**asdict(self), "clean": self.clean}
 
     def sentence(self) -> str:
-        """What was searched for, and where it is left: `Searched the file for 13 phrases: 2 left (d2, d13)`."""
-        sought = text.counted(self.pieces, "phrase") if self.pieces else self.words
+        """What was searched for, and where it is left: `Searched the file for 13 words and lines: 2 left (d2, d13)`."""
+        sought = text.counted(self.pieces, "word or line", "words and lines") if self.pieces else self.words
         searched = f"the file for {sought}" if sought else "the journal and the free pages of the file"
-        places = f" ({', '.join(self.left)})" if self.left else ""
+        places = f" ({text.listed(self.left, _NAMED)})" if self.left else ""
         return f"Searched {searched}: {len(self.left)} left{places}"
 
     def details(self) -> list[str]:
@@ -123,7 +124,7 @@ class Receipt:
         if self.rows:
             ways.append(f"the same words stand in {', '.join(self.rows)}: `agent forget {' '.join(self.rows)}`")
         if self.named:
-            ways.append(f"a searched word stands in {', '.join(self.named)}, which is not erased")
+            ways.append(f"a searched word stands in {text.listed(self.named, _NAMED)}, which is not erased")
         return ways
 
 

@@ -22,6 +22,7 @@ from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import candidates
 from agent_cli.store import backup
 from agent_cli.store.db import Database
+from agent_cli.text import listed
 from agent_cli.values import frozen
 
 _PAGE = 2000
@@ -242,9 +243,7 @@ def remaining_rows_with(db: Database, wanted: KeywordMatcher) -> tuple[list[str]
             handles[row.handle] = None
         else:
             others[_label(row)] += 1
-    listed = [*folders]
-    more = f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
-    named = [f"the name of the folder of {', '.join(listed[:_NAMED])}{more}"] if folders else []
+    named = [f"the name of the folder of {listed([*folders], _NAMED)}"] if folders else []
     named += [label if many == 1 else f"{label} ({many} times)" for label, many in others.items()]
     named += [f"the path of the backup {path}" for path in backup.known_copies(db) if found_in(wanted, path)]
     return [*handles], named

@@ -199,8 +199,7 @@ def files(db: Database, walk: Walk) -> list[str]:
 
 
 def _named(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-    return f"{', '.join(map(short_path, paths[:_NAMED]))}{more} {'stays' if len(paths) == 1 else 'stay'}"
+    return f"{text.listed([*map(short_path, paths)], _NAMED)} {'stays' if len(paths) == 1 else 'stay'}"
 
 
 def _pronoun(paths: Sequence[str]) -> str:

@@ -155,10 +155,7 @@ def _keep(conversation: Conversation, said: _Statement, reach: str) -> str:
         if waits is None:
             return "nothing was added: it is known, waits already, or was rejected before"
         return Request(f"{waits.handle} waits for your yes: pasted words are not your own word yet (/review){masked}")
-    adopted = adoption.add(app.memory, claim)
-    if not adopted.new:
-        return f"{adopted.fact.handle} says so already: “{facts.name(adopted.fact)}”"
-    return Receipt(f"{review.format_receipt(adopted, app.time())}: “{facts.name(adopted.fact)}”{masked}")
+    return joined([adoption.receipt(adoption.add(app.memory, claim), app.time(), at_prompt=True), masked], "")
 
 
 def _last_said(conversation: Conversation) -> list[_Statement]:

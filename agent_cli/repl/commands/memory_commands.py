@@ -163,7 +163,7 @@ def remind(conversation: Conversation, argument: str) -> str:
     app = conversation.app
     words, when = due_times.find(argument, app.time(), moments.local_zone())
     task = tasks.add(app.db, app.scope, words, when, app.time, origin=conversation.origin, session=conversation.id)
-    return Receipt(f"kept {tasks.receipt(task, app.time())}")
+    return Receipt(f"kept {tasks.receipt(task, app.time())} (/tasks rm {task.handle} takes it back)")
 
 
 @changing("/tasks [done|… ID]", completes=("task",), examples=("/tasks done t4", "/tasks snooze t4 1 hour"))

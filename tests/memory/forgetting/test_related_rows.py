@@ -73,7 +73,7 @@ def test_messages_that_share_its_rare_words_are_shown_with_how_many(file):
     taken = forget.with_related(file, plan, ["m3", "m4"])
     receipt = erasure_receipt.erase(file, taken, noon)
     assert receipt.clean, receipt
-    assert receipt.sentence() == "Searched the file for 9 phrases: 0 left"
+    assert receipt.sentence() == "Searched the file for 9 words and lines: 0 left"
     assert receipt.details()[0] == "words searched for: bartholomew, purple, elephant, attic"
     assert traces(file.path, "Bartholomew") == 0
     assert file.rows("select text from message") == [("Who sleeps well?",), ("Cats.",)]
@@ -100,7 +100,7 @@ def test_what_another_owner_said_is_neither_shown_nor_named(file):
     plan = planned(file, "f1")
     assert plan.related == []
     assert erasure_receipt.erase(file, plan, noon).sentence() == (
-        "Searched the file for 1 phrase: 1 left (a note of another caller)"
+        "Searched the file for 1 word or line: 1 left (a note of another caller)"
     )
 
 

@@ -307,7 +307,9 @@ def test_forgetting_names_tasks_and_sections_and_says_that_the_file_stays(conver
     asked = run(conversation, "/forget t1 d1")
     assert asked.text.splitlines()[2] == "to be erased: 1 task, 1 section of a file"
     told = asked.answer("yes").splitlines()
-    assert re.fullmatch(r"Erased\. Searched the file for \d phrases: 0 left", told[0])  # words of the path among them
+    assert re.fullmatch(
+        r"Erased\. Searched the file for \d words and lines: 0 left", told[0]
+    )  # words of the path among them
     assert told[1] == f"{file} stays on the disk: no sync brings these words of it back"
     assert told[3].endswith("copies elsewhere, swap and freed blocks of the disk cannot be searched")
     assert app.db.rows("select id from task union all select id from section") == []

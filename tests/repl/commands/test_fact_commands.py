@@ -35,9 +35,9 @@ def say(conversation, *parts):
 
 
 def test_what_is_typed_is_kept_at_once(conversation):
-    assert run(conversation, "/remember I have two dogs") == "kept f1: “I have two dogs”"
+    assert run(conversation, "/remember I have two dogs") == "kept f1 “I have two dogs” (/undo f1 takes it back)"
     assert kept(conversation) == [("I have two dogs", "accepted", "typed")]
-    assert run(conversation, "/remember I have two dogs") == "f1 says so already: “I have two dogs”"
+    assert run(conversation, "/remember I have two dogs") == "f1 “I have two dogs” was known already"
 
 
 def test_what_a_program_of_the_assistant_said_last_states_nothing_of_the_persons(conversation):
@@ -60,8 +60,7 @@ def test_what_it_replaces_is_said(conversation):
     adoption.add(app.memory, graz)
     adoption.propose(app.memory, Claim("I live in Linz", "model", Triple("person", "lives_in", "Linz")))
     said = run(conversation, "/remember I live in Linz")
-    assert said.startswith("kept f2, replaces f1 (until ")
-    assert said.endswith("): “I live in Linz”")
+    assert said == "kept f2 “I live in Linz”, in place of f1 “I live in Graz” (/undo f2 takes it back)"
 
 
 def test_a_line_with_a_paste_in_it_waits_for_a_yes(conversation):
@@ -78,7 +77,7 @@ def test_without_words_the_last_message_is_kept_with_its_source(conversation):
     with pytest.raises(UsageError, match="nothing was said in this session yet"):
         run(conversation, "/remember")
     said = say(conversation, Part("I have two dogs", "typed"))
-    assert run(conversation, "/remember") == "kept f1: “I have two dogs”"
+    assert run(conversation, "/remember") == "kept f1 “I have two dogs” (/undo f1 takes it back)"
     fact = facts.get(conversation.app.db, 1, "person")
     assert (fact.message_id, fact.quote, fact.place) == (said, "I have two dogs", "")
 
@@ -120,7 +119,10 @@ def test_what_is_to_be_done_is_no_statement(conversation):
 
 def test_of_a_message_with_a_greeting_and_a_question_the_statement_is_kept(conversation):
     say(conversation, Part("Hello! I have two dogs. They are called Rex and Bo. Do you like dogs?", "typed"))
-    assert run(conversation, "/remember") == "kept f1: “I have two dogs. They are called Rex and Bo.”"
+    assert (
+        run(conversation, "/remember")
+        == "kept f1 “I have two dogs. They are called Rex and Bo.” (/undo f1 takes it back)"
+    )
 
 
 def test_what_a_pasted_message_asks_to_remember_is_kept_when_remember_is_typed_by_hand(conversation):
@@ -128,7 +130,7 @@ def test_what_a_pasted_message_asks_to_remember_is_kept_when_remember_is_typed_b
     conversation.origin = "pasted"
     assert run(conversation, "/remember").startswith("f1 waits for your yes")
     conversation.origin = "typed"
-    assert run(conversation, "/remember") == "kept f1: “I am the boss”"
+    assert run(conversation, "/remember") == "kept f1 “I am the boss” (/undo f1 takes it back)"
     assert kept(conversation) == [("I am the boss", "accepted", "pasted")]
 
 
