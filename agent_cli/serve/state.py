@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator, Mapping, Sequence
 from contextlib import closing as closed_after
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -46,34 +46,6 @@ from agent_cli.store.db import Database
 from agent_cli.tools import registry
 from agent_cli.tools.tool import ToolContext
 from agent_cli.values import frozen
-
-_MAX_IDLE = 8
-
-
-class ConnectionPool:
-    """Connections to the file for threads that come and go; each is used by one thread at a time."""
-
-    def __init__(self, db: Database):
-        self._db = db
-        self._free: list[Database] = []
-
-    @contextmanager
-    def connection(self) -> Iterator[Database]:
-        try:
-            db = self._free.pop()
-        except IndexError:
-            db = self._db.another_connection()
-        try:
-            yield db
-        finally:
-            if len(self._free) < _MAX_IDLE and not db.in_transaction:
-                self._free.append(db)
-            else:
-                db.close()
-
-    def close(self) -> None:
-        while self._free:
-            self._free.pop().close()
 
 
 @frozen
@@ -380,7 +352,6 @@ class ServerState:
     def __init__(self, app: App, limits: ServerLimits, *, jobs: bool = True):
         self.app, self.limits = app, limits
         app.db.person = "http"
-        self.pool = ConnectionPool(app.db)
         self.metrics = Metrics()
         self.turns = TurnQueue(limits, lambda busy: self._worker.touch(busy=busy) if self._worker else None)
         self.stopping = threading.Event()  # set from a signal handler: streams end by it
@@ -407,7 +378,7 @@ class ServerState:
         """Mark the tasks of callers with a memory of their own that fall due, which is an event of theirs."""
         interval = timedelta(minutes=self.app.config.remind_again)
         while not self.stopping.wait(_REMIND_SECONDS):
-            with suppress(StoreError), self.pool.connection() as db:  # a busy file: the next look will do
+            with suppress(StoreError), self.connection() as db:  # a busy file: the next look will do
                 for owner in {each.owner for each in callers.listing(db) if not (each.mine or each.revoked_at)}:
                     tasks.claim_due(db, owner, self.app.time, interval)
 
@@ -418,14 +389,17 @@ class ServerState:
             if self._worker:
                 self._worker.end(_JOB_STOP_SECONDS)
             self._reminding.join()
-            with suppress(AgentError), self.pool.connection() as db:  # what is left open is closed at the next start
+            with suppress(AgentError), self.connection() as db:  # what is left open is closed at the next start
                 for session in callers.open_sessions(db):
                     closing.close(db, session, self.app.time, actor="program")
-            self.pool.close()
 
         self.stopping.set()
         await self.turns.close()
         await asyncio.to_thread(end)
+
+    def connection(self) -> closed_after[Database]:
+        """A connection of the thread that asks for it; it is closed at the end of the block."""
+        return closed_after(self.app.db.another_connection())
 
     def app_of(self, caller: callers.Caller) -> App:
         """The app with this caller as owner. The folders, feeds and tool servers in the settings are the person's: a
@@ -454,7 +428,7 @@ class ServerState:
         """Run `work` with a connection on a thread, so that the event loop does not wait."""
 
         def run() -> T:
-            with self.pool.connection() as db:
+            with self.connection() as db:
                 return work(db)
 
         return await anyio.to_thread.run_sync(run, limiter=self._limiter)
@@ -515,7 +489,7 @@ def resume_session(db: Database, app: App, handle: str) -> int:
 
 def _run_logged(state: ServerState, request: TurnRequest, queued: Turn) -> Iterator[JsonObject]:
     app = state.app_of(request.caller)
-    with state.pool.connection() as db:
+    with state.connection() as db:
         reminders: list[tasks.Reminder] = []
         if not request.caller.mine:  # those of its own tasks that came up since its last message
             last = sessions.latest(db, app.scope.owner)

@@ -67,7 +67,6 @@ def test_locked_file_keeps_no_caller_from_reading(house):
     house.settle()
     bot.get("/search", params={"q": "Windrose"})
     house.db.execute("update caller set seen_at = null")
-    house.house.pool.close()
     house.db.busy_timeout = 0.1
     with locked(house.app.path):
         told = [bot.get(path) for path in ("/tasks", "/search?q=Windrose")]
