@@ -52,7 +52,7 @@ def fetch_feed(context: ToolContext, name: str = "") -> str:
     if address is None:
         what = f"there is no {one_line(name)!r}; there are {available}"
         raise ToolFailed(what if available else "no feeds are set up")
-    return _as_text(_load(address, context), context.time(), context.access.zone)
+    return _as_text(_load(address, context), context.time())
 
 
 def _load(address: str, context: ToolContext) -> Fetched:
@@ -147,11 +147,11 @@ def _origin(address: str) -> str:
     return one_line(f"{parts.scheme}://{parts.hostname or ''}", 120)
 
 
-def _as_text(found: Fetched, now: datetime, zone: str) -> str:
+def _as_text(found: Fetched, now: datetime) -> str:
     """The content as text, by its first bytes: the media types that servers send are often wrong."""
     head = found.data[:1000].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if head.startswith(b"begin:vcalendar"):
-        return _parsed("calendar", lambda: _upcoming_events(found.data, now, zone))
+        return _parsed("calendar", lambda: _upcoming_events(found.data, now))
     marked = any(mark in head for mark in (b"<rss", b"<feed", b"<rdf:rdf"))
     if marked or "rss" in found.media_type or "atom" in found.media_type:
         return _parsed("feed", lambda: _newest(found.data))
@@ -200,13 +200,13 @@ def _entry(entry: Any) -> str:
     return f"- {day}{title}{f' — {summary}' if summary and summary != title else ''}{f' ({link})' if link else ''}"
 
 
-def _upcoming_events(data: bytes, now: datetime, zone: str) -> str:
+def _upcoming_events(data: bytes, now: datetime) -> str:
     try:
         import icalendar
         import recurring_ical_events
     except ImportError as error:
         raise ToolFailed(_MISSING.format("calendars")) from error
-    begin = _in_zone(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    begin = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     try:
         calendar = icalendar.Calendar.from_ical(data)
         found = recurring_ical_events.of(calendar).between(begin, begin + timedelta(days=_DAYS))
@@ -214,28 +214,19 @@ def _upcoming_events(data: bytes, now: datetime, zone: str) -> str:
         raise
     except Exception as error:  # ValueError, KeyError, TypeError, … as the calendar is broken
         raise QuotedFailure(f"the calendar cannot be read: {one_line(str(error), 200)}") from error
-    dated = sorted((_dated_line(event, begin, zone) for event in found), key=lambda each: each[0])
+    dated = sorted((_dated_line(event, begin) for event in found), key=lambda each: each[0])
     lines = [line for _, line in dated[:_MAX_EVENTS]]
     if len(dated) > _MAX_EVENTS:
         lines.append(f"and {len(dated) - _MAX_EVENTS} more")
     return "\n".join([f"The next {_DAYS} days:", *lines]) if lines else f"no events in the next {_DAYS} days"
 
 
-def _in_zone(moment: datetime, zone: str) -> datetime:
-    """A moment in the person's zone, with its summer time; the clock gives only an offset."""
-    if not zone:
-        return moment.astimezone()
-    from zoneinfo import ZoneInfo
-
-    return moment.astimezone(ZoneInfo(zone))
-
-
-def _dated_line(event: Any, today: datetime, zone: str) -> tuple[datetime, str]:
+def _dated_line(event: Any, today: datetime) -> tuple[datetime, str]:
     """The start of an event, midnight for whole days, in the person's zone when it has none; and its line."""
     given = event["DTSTART"].dt
     whole_day = not isinstance(given, datetime)
     start = datetime.combine(given, datetime.min.time()) if whole_day else given
-    start = _in_zone(start, zone) if start.tzinfo else start.replace(tzinfo=today.tzinfo)
+    start = start.astimezone() if start.tzinfo else start.replace(tzinfo=today.tzinfo)
     at = f"{start:%a %d %b}" if whole_day else f"{start:%a %d %b %H:%M}"
     title, place = str(event.get("SUMMARY", "without a title")), one_line(str(event.get("LOCATION", "")), 80)
     return start, f"- {at}: {one_line(title, 120)}{f', {place}' if place else ''}"

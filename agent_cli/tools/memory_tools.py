@@ -94,7 +94,7 @@ def _check_reminder(context: ToolContext, arguments: dict[str, Any]) -> dict[str
     from agent_cli.memory.dates import due_times
 
     now = context.time()
-    due = due_times.parse(arguments.get("when", ""), now, context.access.zone or moments.local_zone())
+    due = due_times.parse(arguments.get("when", ""), now, moments.local_zone())
     if due is None:
         return arguments
     moment = moments.format_moment(due.due, now)
@@ -116,7 +116,7 @@ def create_reminder(context: ToolContext, text: str, when: str = "") -> ToolResu
     from agent_cli.memory.dates import due_times
 
     now = context.time()
-    due = due_times.parse(when, now, context.access.zone or moments.local_zone())
+    due = due_times.parse(when, now, moments.local_zone())
     request = log.nth_last(context.db, context.session, "user", 1)
     said = {"session": context.session, "message": request.id if request else None}
     task = tasks.add(context.db, context.scope, text, due, context.time, origin="model", **said)

@@ -49,7 +49,6 @@ class Access:
     folders: tuple[Path, ...] = ()  # whose files may be read
     feeds: Mapping[str, str] = field(default_factory=dict)  # name: address or file
     allow_private: bool = False  # whether a feed may be on this machine or in the private network
-    zone: str = ""  # the time zone, as in Europe/Vienna; empty: the machine's
     is_denied: Callable[[str], bool] = lambda path: False  # paths that a rule denies are not searched
 
 

@@ -29,6 +29,15 @@ BEGIN:VEVENT\r\nUID:3\r\nDTSTAMP:20261101T000000Z\r\nDTSTART:20250101T070000Z\r\
 END:VCALENDAR\r\n"""
 
 
+@pytest.fixture(autouse=True)
+def vienna(monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setenv("TZ", "Europe/Vienna")
+        time.tzset()
+        yield
+    time.tzset()
+
+
 @pytest.fixture
 def web():
     """A server on this machine; `pages` gives (status, headers, body) by path."""
@@ -57,7 +66,7 @@ def web():
 
 
 def with_feeds(context, private=True, **named):
-    return replace(context, access=Access(feeds=named, allow_private=private, zone="Europe/Vienna"))
+    return replace(context, access=Access(feeds=named, allow_private=private))
 
 
 def fetched(here, name=""):

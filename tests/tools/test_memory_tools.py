@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import get_args
 
 import pytest
+import tzlocal
 
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.dates import periods
@@ -22,7 +23,7 @@ from agent_cli.store import events
 from agent_cli.tools import memory_tools
 from agent_cli.tools.memory_tools import MemoryKind
 from agent_cli.tools.registry import BUILT_IN, allowed
-from agent_cli.tools.tool import Access, ToolContext
+from agent_cli.tools.tool import ToolContext
 from agent_cli.tools.tool import run as run_tool
 from tests.conftest import HERE, memory_of, noon
 from tests.recalling import EMBEDDED, catch_up, note
@@ -245,7 +246,11 @@ def test_the_model_sees_every_step_and_the_call_is_an_event(context):
 
 @pytest.fixture
 def here(context):
-    return replace(context, access=Access(zone="Europe/Vienna"))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("TZ", "Europe/Vienna")
+        tzlocal.reload_localzone()
+        yield context
+    tzlocal.reload_localzone()
 
 
 def test_a_reminder_has_a_receipt_that_says_what_was_understood_and_knows_what_asked_for_it(here):
