@@ -113,7 +113,6 @@ def _named(key: str, value: Any, where: str) -> str:
 
 NAME = "agent-cli"  # of its folders
 _MAX_DEPTH = 20  # of values in each other
-_MAX_SIZE = 1_000_000  # characters of the file
 _LINUX_FOLDERS = {"config": (".config",), "data": (".local", "share"), "state": (".local", "state")}
 _HOST_VARIABLES = {"ollama": "OLLAMA_HOST", "openai": "OPENAI_BASE_URL"}  # of each engine, where no host is set
 
@@ -176,8 +175,6 @@ def _read(file: Path) -> Iterator[tuple[str, Any, int]]:
         return
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file} cannot be read: {error}") from error
-    if len(text) > _MAX_SIZE:
-        raise ConfigError(f"{file} cannot be read: it has more than {_MAX_SIZE:,} characters")
     try:
         table = limits.load_toml(text)
     except limits.LimitExceeded as error:
@@ -238,13 +235,10 @@ def write(file: Path, key: str, value: str, confirm: Callable[[str], None] = lam
     else:
         new = document[name] = check(name, parse(name, value, key), key)
     line = f"{key} = {toml_line(new)}"
-    text = tomlkit.dumps(document)
-    if len(text) > _MAX_SIZE:
-        raise ConfigError(f"{key} is not set: {file} would have more than {_MAX_SIZE:,} characters")
     confirm(line)
     target = file.resolve()  # a link stays one
     try:
-        atomic_file.write(target, text.encode(), stat.S_IMODE(target.stat().st_mode))
+        atomic_file.write(target, tomlkit.dumps(document).encode(), stat.S_IMODE(target.stat().st_mode))
     except OSError as error:
         raise ConfigError(f"{file} cannot be written: {error.strerror}") from error
     return line

@@ -177,10 +177,3 @@ def test_what_is_made_is_for_its_owner_alone_whatever_the_umask(program, tmp_pat
     made = [each for each in home.rglob("*") if not each.is_socket()]
     assert {each.name for each in made} >= {"config.toml", "memory.db", ".config", "agent-cli", "skills"}
     assert [each for each in made if each.stat().st_mode & 0o077] == []
-
-
-def test_settings_are_never_written_larger_than_they_are_read(program, file):
-    write(file, "# " + "x" * 999_000 + "\n")
-    ran = program("config", "set", "model", "m" * 2_000)
-    assert (ran.code, ran.err) == (2, f"agent: model is not set: {file} would have more than 1,000,000 characters\n")
-    assert "model" not in file.read_text()
