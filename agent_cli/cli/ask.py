@@ -239,7 +239,7 @@ def _approver(asked: AskOptions, cancel: Cancel) -> policy.Approve:
 
         if call.name in allowed_tools:
             return True
-        display, key = asked.invocation.display(), ""
+        display, key = output.display(), ""
         # Ctrl-C ends the question, and the turn with it: the handler of the turn alone would leave the key awaited.
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
@@ -273,7 +273,7 @@ def _print_turn(turn: Iterable[events.Event], asked: AskOptions, context: ToolCo
         if asked.form != "json" and (asked.invocation.color == "always" or sys.stdout.isatty()):
             from agent_cli.render import markdown  # not needed for a pipe
 
-            writer = markdown.answer_writer(sys.stdout, asked.invocation.display())
+            writer = markdown.answer_writer(sys.stdout, output.display())
         try:
             for event in turn:
                 transcript.take(event)

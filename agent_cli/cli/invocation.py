@@ -1,6 +1,5 @@
 """The options before a command, what they open, and how commands read times, files and words."""
 
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from agent_cli.app.app import App
     from agent_cli.config.settings_file import Loaded
     from agent_cli.memory.conversations.sessions import Session
-    from agent_cli.render.styles import Display
 
 
 def parse_moment(
@@ -77,8 +75,6 @@ class Invocation:
     caller: str = ""  # whose memory is used; empty: the person's
     child: bool = False  # the assistant started this process
     color: Literal["auto", "always", "never"] = "auto"
-    plain: bool = False  # text as the model wrote it
-    screen_reader: bool = False
     memory: bool | None = None  # whether memory is read; None: it is, unless incognito
     incognito: bool = False  # nothing is written
     interactive: bool = False  # -i
@@ -104,12 +100,6 @@ class Invocation:
         loaded = settings_file.load(settings_file.default_file(), flags=self.flags)
         sealing.KEYS.settings = loaded.config.seal
         return loaded
-
-    def display(self) -> "Display":
-        """How answers are drawn on standard output."""
-        from agent_cli.render import styles  # only what shows an answer needs it
-
-        return styles.detect(sys.stdout, os.environ, self.color, plain=self.plain, screen_reader=self.screen_reader)
 
     def note(self, text: str) -> None:
         if not self.quiet:
@@ -150,7 +140,7 @@ class Invocation:
         _import_asyncio()
         from agent_cli.repl.shell import shell  # with prompt-toolkit 100 ms
 
-        shell.run(self.app(), session, first, self.display())
+        shell.run(self.app(), session, first, output.display())
 
     def resume_chosen(self) -> None:
         """Let the person choose a session, and go on with it. Raises AgentError."""

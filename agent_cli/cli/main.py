@@ -201,15 +201,13 @@ def start(
         caller=caller,
         child=CHILD in os.environ,
         color=color,
-        plain=plain,
-        screen_reader=screen_reader or os.environ.get("ACCESSIBLE", "").lower() not in ("", "0", "false", "no"),
         memory=memory if memory or no_memory else None,
         incognito=incognito,
         interactive=interactive,
     )
     output.set_look(color, plain=plain)
     if screen_reader:
-        os.environ["ACCESSIBLE"] = "1"  # the screens of a conversation read it there
+        os.environ["ACCESSIBLE"] = "1"  # where all that draws looks
     if CHILD in os.environ:  # the clock decides what expires, so it stays that of the process that started this one
         os.environ["AGENT_NOW"] = os.environ[CHILD].removeprefix("1")
     else:

@@ -34,14 +34,16 @@ def set_look(color: Literal["auto", "always", "never"], *, plain: bool) -> None:
     _color, _plain = color, plain
 
 
-def look(stream: TextIO | None = None) -> "Display | None":
-    """What is drawn on standard output or another stream; None in a pipe, where lines stay as they are."""
-    stream = stream or sys.stdout
-    if not stream.isatty():
-        return None
+def display(stream: TextIO | None = None) -> "Display":
+    """How to draw on standard output or another stream."""
     from agent_cli.render import styles  # a pipe needs none of it
 
-    return styles.detect(stream, os.environ, _color, plain=_plain)
+    return styles.detect(stream or sys.stdout, os.environ, _color, plain=_plain)
+
+
+def look(stream: TextIO | None = None) -> "Display | None":
+    """The same; None in a pipe, where lines stay as they are."""
+    return display(stream) if (stream or sys.stdout).isatty() else None
 
 
 def say(text: str = "") -> None:
