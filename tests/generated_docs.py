@@ -75,7 +75,7 @@ def http(app: App) -> str:
     from agent_cli.serve import http as server
     from agent_cli.serve.state import ServerLimits, ServerState
 
-    paths = server.application(ServerState(app, ServerLimits(), jobs=False)).openapi()["paths"]
+    paths = server.application(ServerState(app, ServerLimits())).openapi()["paths"]
     routes = ((method.upper(), path, route) for path, methods in paths.items() for method, route in methods.items())
     return table(("", "path", ""), ((method, f"`{path}`", _cell(route["summary"])) for method, path, route in routes))
 

@@ -70,9 +70,9 @@ class Served:
 
 
 @contextmanager
-def served(app: App, limits: ServerLimits = LIMITS, *, jobs: bool = False):
+def served(app: App, limits: ServerLimits = LIMITS):
     """A server that runs while the block does; then it is ended in order, and the file closed."""
-    house = ServerState(app, limits, jobs=jobs)
+    house = ServerState(app, limits)
     with TestClient(http.Gate(house), base_url="http://localhost", raise_server_exceptions=True) as client:
         yield Served(app, client, house)
     app.db.close()
@@ -120,9 +120,9 @@ def events(response: httpx.Response) -> list[dict]:
 
 
 @contextmanager
-def listening(app: App, limits: ServerLimits = LIMITS, *, jobs: bool = False):
+def listening(app: App, limits: ServerLimits = LIMITS):
     """A server that listens on a port of this machine, on a thread; gives its address and what `served` gives."""
-    house = ServerState(app, limits, jobs=jobs)
+    house = ServerState(app, limits)
     settings = uvicorn.Config(
         http.Gate(house),
         log_config=None,

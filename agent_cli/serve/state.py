@@ -349,15 +349,14 @@ class TurnRequest:
 class ServerState:
     """Made on the main thread, used by the event loop; `app` is the person's, each caller has one of its own."""
 
-    def __init__(self, app: App, limits: ServerLimits, *, jobs: bool = True):
+    def __init__(self, app: App, limits: ServerLimits):
         self.app, self.limits = app, limits
         app.db.person = "http"
         self.metrics = Metrics()
-        self.turns = TurnQueue(limits, lambda busy: self._worker.touch(busy=busy) if self._worker else None)
+        self.turns = TurnQueue(limits, lambda busy: self._worker.touch(busy=busy))
         self.stopping = threading.Event()  # set from a signal handler: streams end by it
-        self._jobs = jobs
         self._apps: dict[callers.Caller, App] = {}
-        self._worker: background.IdleWorker | None = None
+        self._worker: background.IdleWorker  # from `open` on
         self._reminding = threading.Thread(target=self._remind_callers, name="reminders of callers", daemon=True)
         self._limiter = anyio.CapacityLimiter(_READER_THREADS)
         self._health: dict[str, str] = {}
@@ -367,11 +366,10 @@ class ServerState:
     def open(self) -> None:
         """Put in order what an earlier process left behind, and begin with the jobs."""
         closing.close_abandoned(self.app.db, self.app.time)
-        if self._jobs:
-            connect = self.app.db.another_connection
-            self._worker = background.IdleWorker(
-                lambda cancel: background.job_context(self.app, connect(), cancel), self.app.config.idle_seconds
-            )
+        connect = self.app.db.another_connection
+        self._worker = background.IdleWorker(
+            lambda cancel: background.job_context(self.app, connect(), cancel), self.app.config.idle_seconds
+        )
         self._reminding.start()
 
     def _remind_callers(self) -> None:
@@ -386,8 +384,7 @@ class ServerState:
         """End the turns, then the jobs, then the conversations of callers, and let go of the file."""
 
         def end() -> None:
-            if self._worker:
-                self._worker.end(_JOB_STOP_SECONDS)
+            self._worker.end(_JOB_STOP_SECONDS)
             self._reminding.join()
             with suppress(AgentError), self.connection() as db:  # what is left open is closed at the next start
                 for session in callers.open_sessions(db):

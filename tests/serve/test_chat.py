@@ -79,7 +79,7 @@ def test_session_open_at_a_terminal_is_left_alone(house, bot):
 def test_silent_conversation_of_a_caller_is_closed_and_summarised_by_the_server_itself(tmp_path, server):
     server.answer = lambda body: script.reply("Their boat is called Windrose.")
     app = opened(tmp_path, server, AGENT_IDLE_SECONDS="0.1", AGENT_CLOSE_AFTER="0.001")
-    with served(app, jobs=True) as house:
+    with served(app) as house:
         house.caller("bot").chat("My boat is called Windrose.")
         made = "select owner, text, method from summary where grain = 'session'"
         wait_until(lambda: [row for row in house.db.rows(made) if row[2] == "model"])
