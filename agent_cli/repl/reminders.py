@@ -121,21 +121,11 @@ def run_command(command: Sequence[str], texts: Sequence[str]) -> str:
 
 def run_each(count: int, arguments: Sequence[str]) -> None:
     """Run the command, which is so many of the arguments, for each of the others; in a process of its own."""
-    import os
-    import signal
     import subprocess
 
-    null = subprocess.DEVNULL
     for text in arguments[count:]:
-        with suppress(OSError):
-            ran = subprocess.Popen(
-                [*arguments[:count], text], stdin=null, stdout=null, stderr=null, start_new_session=True
-            )
-            try:
-                ran.wait(_LIMIT)
-            except subprocess.TimeoutExpired:
-                os.killpg(ran.pid, signal.SIGKILL)  # with all that it has started
-                ran.wait()
+        with suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run([*arguments[:count], text], timeout=_LIMIT, check=False)
 
 
 if __name__ == "__main__":
