@@ -1,15 +1,18 @@
 """The options before a command, what they open, and how commands read times, files and words."""
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 
-from agent_cli import clock, terminal
-from agent_cli.cli import output
+from typer import Exit, Option, echo
+
+from agent_cli import CHILD, clock, terminal
+from agent_cli.cli import output, usage
 from agent_cli.errors import AgentError, StoreError, UsageError
 from agent_cli.messages import Origin, Part
 from agent_cli.store import sealing
@@ -65,27 +68,45 @@ def report_skipped(broken: int, one: str, many: str) -> None:
         raise AgentError(f"{what} skipped; the others are imported")
 
 
+def _print_version(requested: bool) -> None:
+    if requested:
+        echo(usage.VERSION)
+        raise Exit
+
+
 @dataclass(eq=False, repr=False)  # each costs time at the start
 class Invocation:
-    flags: dict[str, Any]
-    quiet: bool = False
-    verbose: bool = False
-    latest: bool = False  # -c
-    resume: str | None = None  # -r
-    caller: str = ""  # whose memory is used; empty: the person's
-    child: bool = False  # the assistant started this process
-    color: Literal["auto", "always", "never"] = "auto"
-    memory: bool | None = None  # whether memory is read; None: it is, unless incognito
-    incognito: bool = False  # nothing is written
-    interactive: bool = False  # -i
-    _app: "App | None" = None
+    """Each field is an option, but the last two; usage.OPTIONS has what they do."""
+
+    model: Annotated[str | None, Option("-m", "--model")] = None
+    latest: Annotated[bool, Option("-c", "--continue")] = False
+    resume: Annotated[str | None, Option("-r", "--resume")] = None
+    interactive: Annotated[bool, Option("-i", "--interactive")] = False
+    caller: Annotated[str, Option("--as")] = ""
+    db: Annotated[Path | None, Option("--db")] = None
+    no_memory: Annotated[bool, Option("--no-memory")] = False
+    incognito: Annotated[bool, Option("--incognito")] = False
+    memory: Annotated[bool, Option("--memory")] = False
+    color: Annotated[Literal["auto", "always", "never"], Option("--color")] = "auto"
+    plain: Annotated[bool, Option("--plain")] = False
+    screen_reader: Annotated[bool, Option("--screen-reader")] = False
+    quiet: Annotated[bool, Option("-q", "--quiet")] = False
+    verbose: Annotated[bool, Option("-v", "--verbose")] = False
+    version: Annotated[bool, Option("--version", callback=_print_version, is_eager=True)] = False
+    child: bool = field(default_factory=lambda: CHILD in os.environ, init=False)  # the assistant started this process
+    _app: "App | None" = field(default=None, init=False)
+
+    @property
+    def flags(self) -> dict[str, Any]:
+        """The options that are settings."""
+        return {"model": self.model, "db": str(self.db) if self.db else None}
 
     def app(self) -> "App":
         """The app, opened at the first call. Raises ConfigError and StoreError."""
         if self._app is None:
             from agent_cli.app.app import open_app  # `--help` needs none of it
 
-            reads = not self.incognito if self.memory is None else self.memory
+            reads = self.memory or not (self.no_memory or self.incognito)
             self._app = open_app(self.flags, self.note, child=self.child, reads=reads, incognito=self.incognito)
             if self.caller:
                 from agent_cli.memory.conversations import callers  # needed with --as only
@@ -108,11 +129,13 @@ class Invocation:
     @property
     def model_only_option(self) -> str:
         """The first given option that only matters when a model is asked; empty when none is given."""
-        options = {"--incognito": self.incognito, "--memory": self.memory, "--no-memory": self.memory is False}
+        options = {"--incognito": self.incognito, "--memory": self.memory, "--no-memory": self.no_memory}
         options["--interactive"] = self.interactive
         return next((name for name, given in options.items() if given), "")
 
     def check(self) -> None:
+        if self.memory and self.no_memory:
+            raise UsageError("--memory and --no-memory exclude each other")
         if self.resume is not None and self.latest:
             raise UsageError("-c and -r exclude each other: continue the last session here, or resume a named one")
         if self.incognito and (self.latest or self.resume is not None):

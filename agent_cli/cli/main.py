@@ -8,11 +8,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
-from typing import Annotated, Any, Literal, TextIO
+from inspect import Parameter, Signature, signature
+from typing import Any, TextIO
 
 import typer
-from typer import Option
 from typer.core import TyperGroup
 
 from agent_cli import CHILD, terminal
@@ -164,49 +163,11 @@ def _discard_output(stream: TextIO) -> None:
 app = group(cls=LazyGroup, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
 
 
-def _print_version(requested: bool) -> None:
-    if requested:
-        typer.echo(usage.VERSION)
-        raise typer.Exit
-
-
-@app.callback(invoke_without_command=True)
-def start(
-    context: typer.Context,
-    model: Annotated[str | None, Option("-m", "--model")] = None,
-    continue_: Annotated[bool, Option("-c", "--continue")] = False,
-    resume: Annotated[str | None, Option("-r", "--resume")] = None,
-    interactive: Annotated[bool, Option("-i", "--interactive")] = False,
-    caller: Annotated[str, Option("--as")] = "",
-    db: Annotated[Path | None, Option("--db")] = None,
-    no_memory: Annotated[bool, Option("--no-memory")] = False,
-    incognito: Annotated[bool, Option("--incognito")] = False,
-    memory: Annotated[bool, Option("--memory")] = False,
-    color: Annotated[Literal["auto", "always", "never"], Option("--color")] = "auto",
-    plain: Annotated[bool, Option("--plain")] = False,
-    screen_reader: Annotated[bool, Option("--screen-reader")] = False,
-    quiet: Annotated[bool, Option("-q", "--quiet")] = False,
-    verbose: Annotated[bool, Option("-v", "--verbose")] = False,
-    version: Annotated[bool, Option("--version", callback=_print_version, is_eager=True)] = False,
-) -> None:
+def start(context: typer.Context, **options: Any) -> None:
     """A terminal assistant that remembers. Without a command it starts a conversation."""
-    if memory and no_memory:
-        raise UsageError("--memory and --no-memory exclude each other")
-    invocation = Invocation(
-        flags={"model": model, "db": str(db) if db else None},
-        quiet=quiet,
-        verbose=verbose,
-        latest=continue_,
-        resume=resume,
-        caller=caller,
-        child=CHILD in os.environ,
-        color=color,
-        memory=memory if memory or no_memory else None,
-        incognito=incognito,
-        interactive=interactive,
-    )
-    output.set_look(color, plain=plain)
-    if screen_reader:
+    invocation = Invocation(**options)
+    output.set_look(invocation.color, plain=invocation.plain)
+    if invocation.screen_reader:
         os.environ["ACCESSIBLE"] = "1"  # where all that draws looks
     if CHILD in os.environ:  # the clock decides what expires, so it stays that of the process that started this one
         os.environ["AGENT_NOW"] = os.environ[CHILD].removeprefix("1")
@@ -218,7 +179,7 @@ def start(
     invocation.check()
     if context.invoked_subcommand not in _MODEL_COMMANDS and (option := invocation.model_only_option):
         raise UsageError(f"{option} is for a conversation and for `agent ask`: other commands work on the file")
-    asks_which = resume is not None and not resume.strip()
+    asks_which = invocation.resume is not None and not invocation.resume.strip()
     at_terminal = context.invoked_subcommand is None and sys.stdin.isatty() and sys.stdout.isatty()
     if asks_which and not at_terminal:
         raise UsageError("-r needs a session: its handle or words in it; `agent sessions list` shows the latest")
@@ -235,6 +196,11 @@ def start(
         invocation.resume_chosen()
     else:
         invocation.converse(invocation.chosen_session())
+
+
+_context = Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+start.__signature__ = Signature([_context, *signature(Invocation).parameters.values()])  # type: ignore[attr-defined]
+app.callback(invoke_without_command=True)(start)
 
 
 def main() -> None:
