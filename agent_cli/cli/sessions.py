@@ -99,30 +99,20 @@ def rename(app_: App, handle: SessionHandle, title: list[str]) -> None:
     output.say(f"{session.handle} is now “{' '.join(title)}”")
 
 
-@app.command(decides=True)
-def rm(app_: App, handles: list[str]) -> None:
-    """Hide sessions; `restore` brings them back."""
+def _set_hidden(hidden: bool, app_: App, handles: list[str]) -> None:
+    """Hide sessions or bring them back, and have the summaries of their days made again."""
+    done, at = ("hidden", clock.utc(app_.time())) if hidden else ("restored", None)
     for session in [_session(app_, handle) for handle in handles]:
-        sessions.change(app_.db, session.id, hidden_at=clock.utc(app_.time()))
-        _note_change(app_, session, "hidden")
-        output.say(f"hidden {session.handle} (agent sessions restore {session.handle})")
-
-
-@app.command(decides=True)
-def restore(app_: App, handles: list[str]) -> None:
-    """Bring hidden sessions back."""
-    for session in [_session(app_, handle) for handle in handles]:
-        if session.hidden_at is None:
+        if not (hidden or session.hidden_at):
             raise UsageError(f"{session.handle} is not hidden")
-        sessions.change(app_.db, session.id, hidden_at=None)
-        _note_change(app_, session, "restored")
-        output.say(f"restored {session.handle}")
+        sessions.change(app_.db, session.id, hidden_at=at)
+        period_summaries.queue_session(app_.db, session.id, app_.time())
+        events.append(app_.db, app_.time, f"session {done}", session.handle, actor="person")
+        output.say(f"{done} {session.handle}{f' (agent sessions restore {session.handle})' if hidden else ''}")
 
 
-def _note_change(app_: App, session: sessions.Session, change: str) -> None:
-    """Have the summaries of its days made again, and note what was done in the log."""
-    period_summaries.queue_session(app_.db, session.id, app_.time())
-    events.append(app_.db, app_.time, f"session {change}", session.handle, actor="person")
+app.command("rm", help="Hide sessions; `restore` brings them back.", decides=True)(partial(_set_hidden, True))
+app.command("restore", help="Bring hidden sessions back.", decides=True)(partial(_set_hidden, False))
 
 
 @app.command()
