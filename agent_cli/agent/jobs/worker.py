@@ -160,7 +160,9 @@ class LearningTask:
     no_model_error: str  # the job's error while no model answers
     characters: int  # read at a time: a small model misses half of more
     column: str  # of the session, with the last message read
-    read: Callable[[Database, int, int, int], list[Entry]]  # session, last message read, characters: next messages
+    reads_tools: bool  # whether the results of tools are read too
+    size: Callable[[Entry], int]  # characters of a message in the prompt
+    enough: Callable[[Sequence[Entry]], bool]  # whether these exchanges may hold something
     ask: Callable[[JobContext, Scope, int, Sequence[Entry], AskForJson], Effect]  # session, new; returns the proposing
 
 
@@ -184,7 +186,7 @@ def _learn(context: JobContext, job: jobs.Job, task: LearningTask) -> Effect | N
     if session is None or position is None:
         return None
     after = retried - 1 if retried else position[1]
-    new = task.read(db, session, after, min(context.max_characters, task.characters))
+    new = _exchanges(db, session, after, min(context.max_characters, task.characters), task)
     if not new:
         return None
     propose: Effect | None = None
@@ -217,7 +219,7 @@ def _learn(context: JobContext, job: jobs.Job, task: LearningTask) -> Effect | N
             session_handle = ids.handle("session", session)
             events.append(db, context.time, _UNREADABLE, session_handle, actor="program", session=session)
             jobs.park(db, job, f"{error} ({events.count(db, _UNREADABLE)} such in all)", new[0].handle)
-        if not retried and task.read(db, session, new[-1].id, context.max_characters):
+        if not retried and _exchanges(db, session, new[-1].id, context.max_characters, task):
             jobs.add(db, job.kind, job.subject, context.time())
 
     return effect
@@ -231,27 +233,21 @@ def _subject(db: Database, job: jobs.Job) -> tuple[int | None, int]:
     return log.session_of(db, message), message
 
 
-def _exchanges(
-    entries: Sequence[Entry], characters: int, size: Callable[[Entry], int], enough: Callable[[Sequence[Entry]], bool]
-) -> list[Entry]:
-    """The first complete exchanges without imports: as many as fit, and more until they are `enough`."""
-    original = [entry for entry in entries if not any(part.origin == "import" for part in entry.parts)]
+def _exchanges(db: Database, session: int, read_to: int, characters: int, task: LearningTask) -> list[Entry]:
+    """The next complete exchanges without imports: as many as fit, and more until they are enough; else none yet."""
+    entries = log.history(db, session, after=read_to)
+    said = [each for each in entries if log.is_spoken(each) or (task.reads_tools and each.message.role == "tool")]
+    original = [entry for entry in said if not any(part.origin == "import" for part in entry.parts)]
     chosen, start, taken = list[Entry](), 0, 0
     for end, last in enumerate(original, 1):
         if last.message.role != "assistant" or last.finish is None or last.message.calls:
             continue  # the last reply of an exchange calls no tool
         exchange = original[start:end]
-        taken += sum(map(size, exchange))
-        if taken > characters and enough(chosen):
+        taken += sum(map(task.size, exchange))
+        if taken > characters and task.enough(chosen):
             break
         chosen, start = [*chosen, *exchange], end
-    return chosen
-
-
-def _read_facts(db: Database, session: int, read_to: int, characters: int) -> list[Entry]:
-    """The next complete exchanges, at least one, without tool results."""
-    said = [entry for entry in log.history(db, session, after=read_to) if log.is_spoken(entry)]
-    return _exchanges(said, characters, lambda entry: len(entry.message.text), bool)
+    return chosen if task.enough(chosen) else []  # fewer would never be read again
 
 
 def _ask_for_facts(context: JobContext, scope: Scope, session: int, new: Sequence[Entry], ask: AskForJson) -> Effect:
@@ -287,17 +283,10 @@ def _is_shown(db: Database, session: int, new: Sequence[Entry]) -> bool:
     return new[0].id > before and unlearned is not None and unlearned[1] <= before and not imported
 
 
-def _read_skill(db: Database, session: int, read_to: int, characters: int) -> list[Entry]:
-    """The next complete exchanges with tool results; none while they cannot hold a skill."""
-    entries = log.history(db, session, after=read_to)
-    said = [entry for entry in entries if entry.message.role == "tool" or log.is_spoken(entry)]
-
-    def can_teach(entries: Sequence[Entry]) -> bool:
-        asked = sum(entry.message.role == "user" for entry in entries)
-        return asked >= _LEAST_EXCHANGES or (asked > 0 and any(entry.message.calls for entry in entries))
-
-    new = _exchanges(said, characters, skill_extraction.prompt_size, can_teach)  # fewer would never be read again
-    return new if can_teach(new) else []
+def _can_teach(entries: Sequence[Entry]) -> bool:
+    """Whether these exchanges may hold a skill."""
+    asked = sum(entry.message.role == "user" for entry in entries)
+    return asked >= _LEAST_EXCHANGES or (asked > 0 and any(entry.message.calls for entry in entries))
 
 
 def _ask_for_skill(context: JobContext, scope: Scope, session: int, new: Sequence[Entry], ask: AskForJson) -> Effect:
@@ -314,8 +303,12 @@ def _ask_for_skill(context: JobContext, scope: Scope, session: int, new: Sequenc
     return propose
 
 
-_FACTS = LearningTask(NO_MODEL_FOR_FACTS, 6000, "read_to", _read_facts, _ask_for_facts)
-_SKILLS = LearningTask(NO_MODEL_FOR_SKILLS, 12_000, "reflected_to", _read_skill, _ask_for_skill)
+_FACTS = LearningTask(
+    NO_MODEL_FOR_FACTS, 6000, "read_to", False, lambda entry: len(entry.message.text), bool, _ask_for_facts
+)
+_SKILLS = LearningTask(
+    NO_MODEL_FOR_SKILLS, 12_000, "reflected_to", True, skill_extraction.prompt_size, _can_teach, _ask_for_skill
+)
 
 HANDLERS: Mapping[str, Callable[[JobContext, jobs.Job], Effect | None]] = {
     summaries.JOB: summariser.summarise,
