@@ -24,64 +24,44 @@ from agent_cli.values import frozen
 TOKENS: Mapping[str, Sequence[str]] = {
     family: tokens.split()
     for family, tokens in {
-        # ChatML; Qwen, Yi, InternLM, SmolLM. huggingface.co/Qwen/Qwen3-8B tokenizer_config.json; ollama template/chatml
-        "ChatML": "<|im_start|> <|im_end|> <|im_sep|> <|endoftext|>",
+        # huggingface.co/Qwen/Qwen3-8B tokenizer_config.json
         "Qwen": "<tool_call> </tool_call> <tool_response> </tool_response> <think> </think> <tools>",
-        # huggingface.co/meta-llama/Llama-2-7b-chat-hf; llama.com/docs/model-cards-and-prompt-formats
+        # huggingface.co/meta-llama/Llama-2-7b-chat-hf
         "Llama 2": "<s> </s> [INST] [/INST] <<SYS>> <</SYS>> <step>",
-        "Llama 3": "<|begin_of_text|> <|end_of_text|> <|start_header_id|> <|end_header_id|> <|eot_id|> <|eom_id|> "
-        "<|python_tag|>",
-        "Llama 4": "<|header_start|> <|header_end|> <|eot|> <|eom|> <|python_start|> <|python_end|>",
         # github.com/mistralai/mistral-common, SpecialTokens
         "Mistral": "[INST] [/INST] [SYSTEM_PROMPT] [/SYSTEM_PROMPT] [AVAILABLE_TOOLS] [/AVAILABLE_TOOLS] [TOOL_CALLS] "
         "[TOOL_RESULTS] [/TOOL_RESULTS] [TOOL_CONTENT] [CALL_ID] [ARGS] [THINK] [/THINK] [IMG] [PREFIX] "
         "[SUFFIX] [MIDDLE]",
-        # ai.google.dev/gemma/docs/core/prompt-structure; llama.cpp models/templates/gemma4.jinja
+        # ai.google.dev/gemma/docs/core/prompt-structure
         "Gemma": "<start_of_turn> <end_of_turn> <bos> <eos> <start_of_image> <end_of_image>",
         "FunctionGemma": "<start_function_call> <end_function_call> <start_function_declaration> "
         "<end_function_declaration> <start_function_response> <end_function_response>",
-        "Gemma 4": "<|turn> <turn|> <|channel> <channel|> <|tool_call> <tool_call|> <|tool> <tool|>",
-        # huggingface.co/microsoft/Phi-4-mini-instruct; ollama template/phi-3; Zephyr has the same
-        "Phi": "<|system|> <|user|> <|assistant|> <|end|> <|tool|> <|/tool|> <|tool_call|>",
-        # huggingface.co/deepseek-ai/DeepSeek-V3.1 tokenizer_config.json: full-width bars, U+2581 between the words
-        "DeepSeek": "<｜begin▁of▁sentence｜> <｜end▁of▁sentence｜> <｜User｜> <｜Assistant｜> <｜tool▁calls▁begin｜> "
-        "<｜tool▁calls▁end｜> <｜tool▁call▁begin｜> <｜tool▁call▁end｜> <｜tool▁outputs▁begin｜> "
-        "<｜tool▁outputs▁end｜> <｜tool▁sep｜> <|EOT|>",
-        # huggingface.co/ibm-granite/granite-3.3-8b-instruct; ollama template/granite-instruct
-        "Granite": "<|start_of_role|> <|end_of_role|> <|end_of_text|> <|tool_call|>",
-        # github.com/openai/harmony, docs/format.md
-        "gpt-oss": "<|start|> <|end|> <|message|> <|channel|> <|constrain|> <|return|> <|call|> <|startoftext|>",
-        # huggingface.co/CohereLabs/c4ai-command-r7b-12-2024; ollama template/command-r, template/cohere2
-        "Command-R": "<BOS_TOKEN> <EOS_TOKEN> <|START_OF_TURN_TOKEN|> <|END_OF_TURN_TOKEN|> <|SYSTEM_TOKEN|> "
-        "<|USER_TOKEN|> <|CHATBOT_TOKEN|> <|START_RESPONSE|> <|END_RESPONSE|> <|START_ACTION|> "
-        "<|START_TOOL_RESULT|>",
+        # huggingface.co/CohereLabs/c4ai-command-r7b-12-2024
+        "Command-R": "<BOS_TOKEN> <EOS_TOKEN>",
         # huggingface.co/zai-org/GLM-4.6 chat_template.jinja
-        "GLM": "[gMASK] [sMASK] <sop> <eop> <|observation|> <arg_key> <arg_value> </arg_value>",
-        # llama.cpp models/templates: unsloth-MiniMax-M2, ByteDance-Seed-OSS, NVIDIA-Nemotron-Nano-v2, Kimi-K2
+        "GLM": "[gMASK] [sMASK] <sop> <eop> <arg_key> <arg_value> </arg_value>",
+        # llama.cpp models/templates: unsloth-MiniMax-M2, ByteDance-Seed-OSS, NVIDIA-Nemotron-Nano-v2
         "MiniMax": "]~!b[ ]~b] [e~[",
         "Seed": "<seed:bos> <seed:eos> <seed:think> </seed:think> <seed:tool_call> </seed:tool_call>",
         "Nemotron": "<SPECIAL_10> <SPECIAL_11> <SPECIAL_12> <extra_id_0> <extra_id_1>",
-        "Kimi": "<|im_user|> <|im_assistant|> <|im_system|> <|im_middle|> <|tool_calls_section_begin|>",
-        # huggingface.co/LGAI-EXAONE/EXAONE-3.5-7.8B-Instruct
-        "EXAONE": "[|system|] [|user|] [|assistant|] [|endofturn|]",
         "SentencePiece": "<unk> <pad> <mask>",
     }.items()
 }
-"""The tokens of each family, and above them where they are written down."""
+"""The tokens of each family that are not known by their bars, and above them where they are written down."""
 
 _FOLDED = {"_": "[_▁ ]"}  # characters that stand for one another
-_WITH_BARS = text.Pattern(  # the shape of most tokens, those of models that the table does not have among them
+_WITH_BARS = text.Pattern(  # the shape of most tokens, as of <|im_start|>, <｜User｜>, <|turn> and [|user|]
     r"<(?=[|｜][^\s<>|｜][^<>|｜\n]{0,60}[|｜]?>|[^\s<>|｜][^<>|｜\n]{0,60}[|｜]>)|\[(?=\|[a-z_ ]{2,30}\|\])",
     re.IGNORECASE,
 )
-_BEGINNINGS = {"<", *(token[:2].casefold() for tokens in TOKENS.values() for token in tokens if token[0] != "<")}
+_BEGINNINGS = {"<", "[|", *(token[:2].casefold() for tokens in TOKENS.values() for token in tokens if token[0] != "<")}
 
 
 @cache
 def _without_bars() -> text.Pattern:
-    """The tokens of the table that have another shape, by their first character."""
+    """The tokens of the table, by their first character."""
     rest: dict[str, set[str]] = {}
-    for token in {token for tokens in TOKENS.values() for token in tokens if not _WITH_BARS.match(token)}:
+    for token in {token for tokens in TOKENS.values() for token in tokens}:
         rest.setdefault(token[0], set()).add("".join(_FOLDED.get(each, re.escape(each)) for each in token[1:]))
     firsts = (f"{re.escape(first)}(?={'|'.join(sorted(ends))})" for first, ends in sorted(rest.items()))
     return text.Pattern("|".join(firsts), re.IGNORECASE)

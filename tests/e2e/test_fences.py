@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from agent_cli.llm.chat import TOKENS
 from tests.conftest import CHAT, EMBEDDER, Program
+from tests.llm.template_tokens import TOKENS
 from tests.llm.test_template_tokens import FAMILIES, held
 from tests.ollama_server import script
 from tests.ollama_server.server import OllamaServer

@@ -2,10 +2,11 @@
 
 import json
 
-from agent_cli.llm.chat import TOKENS, broken
+from agent_cli.llm.chat import broken
 from agent_cli.llm.ollama import OllamaEngine
 from agent_cli.llm.openai import OpenAIEngine
 from agent_cli.messages import Message, ToolCall
+from tests.llm.template_tokens import TOKENS
 from tests.tables import for_each
 
 FAMILIES = sorted(TOKENS)
