@@ -36,7 +36,7 @@ _LONGEST, _LONGEST_FIRST = 400, 800  # characters of an item, and of the best
 _LONGEST_OF_FILE = 900
 _AS_GOOD = 0.75  # coverage of a file shown beside what is known, as a share of that of the best other hit
 _LONGEST_DESCRIPTION = 200  # characters of the description of a skill
-_SPEAKERS = {"user": "person", "assistant": "you"}
+_SPEAKERS = {"user": "person", "assistant": "assistant"}
 FILES = 2  # items from files
 _FILE_TOKENS = 400  # for files when other items are shown too
 _SKILL_CALL = text.Pattern(r"\s*/([a-z0-9-]+)(?=\s|\Z)")

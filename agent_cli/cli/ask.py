@@ -285,7 +285,7 @@ def _print_turn(turn: Iterable[events.Event], asked: AskOptions, context: ToolCo
         if recall_log.recalled_for(context.db, message):
             output.write_stderr(recall_log.explain(context.db, message))
         else:
-            output.note(recall_log.NOTHING)
+            output.note(recall_log.nothing_for(context.db, message))
     return transcript
 
 

@@ -27,6 +27,7 @@ from agent_cli.memory.planner.tasks import Task
 from agent_cli.memory.review import review
 from agent_cli.memory.summaries import summaries
 from agent_cli.messages import Origin, Part, Receipt
+from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.text import counted
 
@@ -146,8 +147,9 @@ class Conversation:
             skip_learning()
         used = transcript.used if transcript.model != "offline" else []  # whose answers name what they quote
         if used:
-            did = "said or kept" if any(each["kind"] == "section" for each in used) else "said"
-            yield Noticed(f"used {counted(len(used), 'thing')} you {did} · /why")
+            roles = log.roles(app.db, [ids.number("message", each["id"]) for each in used if each["kind"] == "message"])
+            others = "assistant" in roles.values() or any(each["kind"] == "section" for each in used)
+            yield Noticed(f"used {counted(len(used), 'thing')} {'from memory' if others else 'you said'} · /why")
 
     def _approves(self, approve: Approve) -> Approve:
         return lambda call: call.name in self.allowed_tools or approve(call)

@@ -230,7 +230,7 @@ def why_page(db: Database, owner: str, message: int, display: Display, *, scores
         lines += _hanging(f"{bar(share, _BAR):<{_BAR}}  ", text, len(indent), display, least=1)
         room = display.width() - len(indent) - 2
         lines += [indent + display.styled(line, DIM) for each in said for line in wrapped(clean(each), room)]
-    return "\n".join(lines) or recall_log.NOTHING
+    return "\n".join(lines) or recall_log.nothing_for(db, message)
 
 
 _AROUND = 2  # messages before and after the one that is shown

@@ -15,7 +15,6 @@ from agent_cli.values import frozen
 if TYPE_CHECKING:
     from agent_cli.memory.search.recall import Hit
 
-NOTHING = "nothing was recalled for this question"
 _VERDICT = ""  # the kind of the row that tells the verdict
 
 
@@ -101,4 +100,14 @@ def explain(db: Database, message: int) -> str:
     for each in recalled_for(db, message):
         legs = " + ".join(f"{name} {share:.2f}" for name, share in each.legs.items())
         shown += [each.text, f"    {each.score:.2f} = {legs}"]
-    return "\n".join(shown) or NOTHING
+    return "\n".join(shown) or nothing_for(db, message)
+
+
+def nothing_for(db: Database, message: int) -> str:
+    """The sentence of a message for which nothing was recalled."""
+    query = (
+        "select model from said where session_id = (select session_id from said where id = ?1) and id > ?1 order by id"
+    )
+    if db.value(f"{query} limit 1", (message,)) == "offline":
+        return "no model was asked, and the answer itself names what it quotes from memory"
+    return "nothing was recalled for this question"

@@ -316,6 +316,10 @@ def test_how_much_of_memory_was_used_is_told_unless_the_answer_quotes_it(convers
     assert say(conversation, "who is Anna's dentist?")[-1] == "used 2 things you said · /why"
     models.switch(app, "offline")
     assert [line for line in say(conversation, "who is Anna's dentist?") if "/why" in line] == []
+    assert say(conversation, "my grandma Edna collects porcelain owls")
+    assert "porcelain owls" in say(conversation, "what does Edna collect?")[0]
+    why = run(conversation, "/why").draw(Display(width=lambda: 100))
+    assert why.startswith("no model was asked, and the answer itself names what it quotes from memory")
 
 
 def test_undo_of_what_is_no_fact_names_what_hides_it(conversation):
