@@ -15,7 +15,7 @@ from itertools import accumulate
 from agent_cli import clock, text
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.dates import periods
-from agent_cli.memory.language import keywords, statements
+from agent_cli.memory.language import keywords, secrets, statements
 from agent_cli.memory.scope import Scope, carried_place
 from agent_cli.memory.summaries import summaries
 from agent_cli.memory.summaries.summaries import Summary
@@ -74,8 +74,8 @@ def compose(
     said = [entry for entry in late if log.is_spoken(entry) and entry.message.text][-MESSAGES:]
     message_lines = list[str]()
     for entry in said:
-        speaker = text.unfenced(text.one_line(entry.author)) or ("person" if entry.message.role == "user" else "you")
-        words = text.unfenced(" ".join(entry.message.text.split()))
+        speaker = text.unfenced(text.one_line(entry.author)) or {"user": "person"}.get(entry.message.role, "assistant")
+        words = text.unfenced(" ".join(secrets.mask(entry.message.text).split()))
         message_lines.append(_shortened(f"{speaker}: {words}", _LENGTHS[0]))
     if said:  # the last one is marked when a crash left it unanswered or incomplete
         last = next(entry for entry in reversed(late) if entry.message.role != "tool" and entry.message.text)

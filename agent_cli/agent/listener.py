@@ -15,7 +15,7 @@ from agent_cli.agent.events import Event, Noticed, QuestionLogged, ToolFinished,
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import capture, sessions
 from agent_cli.memory.facts import adoption, facts
-from agent_cli.memory.language import spans, statements, terms
+from agent_cli.memory.language import secrets, spans, statements, terms
 from agent_cli.memory.language.triples import Claim
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.messages import Message, Receipt, Request, joined
@@ -132,7 +132,11 @@ def _keep(question: loop.Question, message: int, request: capture.MemoryRequest)
         adoption.claim(each, request.trust, quote=request.quote, message=message, place=place) for each in clauses
     ]
     with context.db.write():
-        return joined([*dict.fromkeys(map(keep, claims))], "; ")
+        lines = [*dict.fromkeys(map(keep, claims))]
+    if secrets.spans(request.statement):
+        handle, command = ids.handle("message", message), "/forget" if question.at_keyboard else "agent forget"
+        lines.append(f"the secret is in {handle} alone: {command} {handle} erases it, and what was made of it")
+    return joined(lines, "; ")
 
 
 def _remind(context: ToolContext, message: int, words: str) -> str:

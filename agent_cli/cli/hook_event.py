@@ -20,6 +20,7 @@ from agent_cli.app.app import App, open_app
 from agent_cli.cli import output
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.language import secrets
 from agent_cli.memory.search import index
 from agent_cli.store import sealing
 from agent_cli.text import clean, one_line
@@ -35,7 +36,7 @@ def answer(open_: Callable[[], App] = lambda: open_app({}, output.note)) -> None
         event = _read()
         sealing.KEYS.variable = os.environ.pop(sealing.VARIABLE, "") or sealing.KEYS.variable
         with closing((app := open_()).db):
-            added = clean(_added(app, event))
+            added = secrets.mask(clean(_added(app, event)))
         if added:
             answered = {"hookEventName": event["hook_event_name"], "additionalContext": added}
             print(json.dumps({"hookSpecificOutput": answered}), flush=True)

@@ -13,7 +13,7 @@ from agent_cli.app import turns
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, UsageError
 from agent_cli.memory.facts import adoption, facts
-from agent_cli.memory.language import triples
+from agent_cli.memory.language import secrets, triples
 from agent_cli.memory.planner import notes
 from agent_cli.memory.search import index
 from agent_cli.memory.summaries import summaries
@@ -138,7 +138,7 @@ def _called(app: App, name: str, work: Callable[[Database], str]) -> str:
             events.append(db, app.time, "call allowed", name, actor="mcp")
         except AgentError as error:
             raise ToolError(str(error)) from error
-    return result
+    return secrets.mask(result)
 
 
 def _run(app: App, db: Database, wanted: tool.Tool, arguments: dict[str, Any]) -> str:

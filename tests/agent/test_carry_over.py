@@ -40,24 +40,26 @@ def test_a_question_that_got_no_answer_or_whose_tools_ran_when_the_program_was_k
     assert carried(context).messages == ("person: First?",)
     replied(context, "One.")
     asked(context, "Second?")
-    assert carried(context).messages == ("person: First?", "you: One.", "person: Second? [got no answer]")
+    assert carried(context).messages == ("person: First?", "assistant: One.", "person: Second? [got no answer]")
     call = ToolCall("1", "search_notes", {"query": "x"})
     replied(context, "", calls=(call,))
     log.add_tool_result(context.db, context.session, HERE, call, ToolResult("no note has these words"), NOON)
-    assert carried(context).messages == ("person: First?", "you: One.", "person: Second? [got no answer]")
+    assert carried(context).messages == ("person: First?", "assistant: One.", "person: Second? [got no answer]")
 
 
 def test_an_answer_that_the_program_did_not_live_to_finish_is_marked(context):
     asked(context, "First?")
     replied(context, "It is", finish=None)
-    assert carried(context).messages == ("person: First?", "you: It is [cut off here]")
+    assert carried(context).messages == ("person: First?", "assistant: It is [cut off here]")
     closing.close(context.db, context.session, noon)
     log.repair(context.db, context.session, HERE, NOON)
-    assert carried(context).messages == ("person: First?", "you: It is [cut off here]")
+    assert carried(context).messages == ("person: First?", "assistant: It is [cut off here]")
 
 
 def test_what_is_kept_is_read_as_it_was_put_together(context):
-    full = Opening(("- a", "- b"), "The end of the previous session (s1, 02 January 2026):", ("person: c", "you: d"))
+    full = Opening(
+        ("- a", "- b"), "The end of the previous session (s1, 02 January 2026):", ("person: c", "assistant: d")
+    )
     cases = [full, Opening(full.summaries), Opening((), full.previous, full.messages), Opening()]
     assert [carry_over.parse(each.text) for each in cases] == cases
     assert [each.text.count("⟦") for each in cases] == [each.text.count("⟧") for each in cases] == [1, 1, 1, 0]
@@ -124,7 +126,7 @@ def test_messages_are_carried_whole_where_they_fit_and_a_cut_one_says_so(context
     assert carry_over.fit_context(whole, 32_768).messages[0] == f"person: {long}"
     short = carry_over.fit_context(whole, 4096).messages
     assert short[0].endswith(" … [shortened]")
-    assert short[1] == "you: That is all of it."
+    assert short[1] == "assistant: That is all of it."
     assert short[2].endswith(" … [shortened] [got no answer]")
 
 

@@ -8,15 +8,22 @@ from contextlib import closing
 
 import pytest
 
+from agent_cli.agent import carry_over
 from agent_cli.app.app import open_app
+from agent_cli.memory.conversations import digest, log, sessions
+from agent_cli.memory.summaries import summaries
+from agent_cli.messages import Part
 from agent_cli.serve import mcp as serving
 from agent_cli.store import meta
 from agent_cli.store.db import Database
 from tests.coding_sessions import claude_code, codex_meta, codex_said, jsonl
+from tests.conftest import NOON
 from tests.e2e.test_mcp_serve import call, conversation
+from tests.turns import close_with
 
 CLAUDE = "11111111-aaaa-4bbb-8ccc-000000000001"
 BOAT = "where does the boat lie?"
+KEY = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
 HOOK = f"{sys.executable} -m agent_cli hook"
 ENTRY = {"hooks": [{"type": "command", "command": HOOK, "timeout": 10}]}
 OTHERS = {"matcher": "startup", "hooks": [{"type": "command", "command": "say hello"}]}
@@ -65,6 +72,30 @@ def test_a_prompt_of_another_program_is_given_what_a_session_is_given(program, h
     (known,) = conversation(serving.server(app, writes=False), call("mem_context", question=BOAT))
     app.db.close()
     assert known == f"{profile}\n{found}"
+
+
+def test_a_secret_is_masked_in_every_copy_of_what_was_said_and_for_every_other_program(program, hook, at_noon):
+    app = open_app({}, print, environ=program.env)
+    session = sessions.start(app.db, app.scope, NOON)
+    for words in (f"remember that my API key is {KEY}", "my github token is in the blue drawer"):
+        log.add_user_message(app.db, session, app.scope, [Part(words, "typed")], NOON)
+    digest.fold(app.db, session, log.last_message(app.db, session), NOON)
+    close_with(app.db, session, f"The key is {KEY}.")
+    asked = "where is my github token?"
+    steps = call("mem_timeline", handle="m1"), call("mem_context", question=asked), call("mem_search", query="API key")
+    summary, folded = summaries.of_session(app.db, session), digest.rolling(app.db, session)
+    copies = [
+        *conversation(serving.server(app, writes=False), *steps),
+        *(hook("UserPromptSubmit", prompt=prompt)[0] for prompt in (asked, "which API key do I have?")),
+        carry_over.compose(app.db, app.scope, NOON)[0].text,
+        sessions.name(app.db, sessions.get(app.db, session, app.scope.owner)),
+        *(each for made in (summary, folded) for each in (made.text, made.details)),
+    ]
+    logged = log.history(app.db, session)[0].message.text
+    app.db.close()
+    assert [each for each in copies if KEY in each] == []
+    assert [bool(each) for each in copies[:-4]] == [True] * (len(copies) - 4)
+    assert KEY in logged
 
 
 def test_no_server_is_asked(program, server, hook):

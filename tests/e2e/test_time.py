@@ -55,7 +55,7 @@ def test_what_was_killed_on_friday_is_carried_over_on_monday_and_no_question_is_
         "- 20 November 2026 (s1): Their boat lies in Vinisce. Word for word: Note that its berth is 4711\n"
         "The end of the previous session (s1, 20 November 2026):\n"
         "person: My boat lies in Vinisce.\n"
-        "you: I see.\n"
+        "assistant: I see.\n"
         "person: Note that its berth is 4711. [got no answer]\n"
         "End of memory. ⟧\n\n"
     )

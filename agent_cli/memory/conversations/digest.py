@@ -11,7 +11,7 @@ from datetime import datetime
 
 from agent_cli import clock, text
 from agent_cli.memory.conversations import capture, log
-from agent_cli.memory.language import keywords, languages
+from agent_cli.memory.language import keywords, languages, secrets
 from agent_cli.memory.language.terms import STOP_WORDS
 from agent_cli.messages import Part
 from agent_cli.store import ids, jobs
@@ -189,7 +189,7 @@ def extract(entries: Sequence[log.Entry]) -> str:
 def _made(up_to: int, words: str, entries: Sequence[log.Entry], method: str) -> RollingSummary:
     """The summary with the details, such as numbers and paths, that its words leave out."""
     details = keywords.newest_details((entry.message.text for entry in entries), _DETAILS, words)
-    return RollingSummary(up_to, words, details, method)
+    return RollingSummary(up_to, secrets.mask(words), secrets.mask(details), method)
 
 
 def folded(db: Database, session: int, up_to: int | None = None) -> list[log.Entry]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from agent_cli import clock, text
 from agent_cli.errors import UsageError
-from agent_cli.memory.language import statements
+from agent_cli.memory.language import secrets, statements
 from agent_cli.memory.scope import Scope
 from agent_cli.store import changes, events, holder, ids
 from agent_cli.store.db import Database
@@ -246,7 +246,7 @@ def name(db: Database, session: Session) -> str:
     said = [words for (words,) in rows if words]
     said = said or [db.value("select text from summary where session_id = ?", (session.id,)) or ""]
     telling = (words for words in said if not statements.is_small_talk(words))
-    return text.first_words(next(telling, said[0]), _LONGEST_NAME)
+    return text.first_words(secrets.mask(next(telling, said[0])), _LONGEST_NAME)
 
 
 def listing(db: Database, owner: str, limit: int, *, hidden: bool = False) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from agent_cli import clock, kinds, text
 from agent_cli.errors import StoreError
 from agent_cli.memory import scope
 from agent_cli.memory.dates import periods
-from agent_cli.memory.language import spans, statements, terms
+from agent_cli.memory.language import secrets, spans, statements, terms
 from agent_cli.memory.search import candidates, index, passage_context, ranking, validity, vectors, word_tables
 from agent_cli.memory.search.candidates import Filter, Question, Request
 from agent_cli.memory.search.ranking import Scored
@@ -314,7 +314,9 @@ def _to_hits(db: Database, scored: Iterable[Scored]) -> tuple[Hit, ...]:
             where b.session_id = m.session_id and b.id < m.id and b.role <> 'tool' order by b.id desc limit 1))
         from json_each(?) c cross join message m on m.id = c.value"""
     messages = db.rows(sql, ([each.row.row for each in found if each.row.kind == "m"],))
-    said = {("m", id): {"external_id": external, "before": before or ""} for id, external, before in messages}
+    said = {
+        ("m", id): {"external_id": external, "before": secrets.mask(before or "")} for id, external, before in messages
+    }
     return tuple(_to_hit(db, each, said.get((each.row.kind, each.row.row), {"external_id": None})) for each in found)
 
 

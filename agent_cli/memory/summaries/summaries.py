@@ -13,7 +13,7 @@ from typing import Any
 from agent_cli import clock, text
 from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.dates.periods import Period
-from agent_cli.memory.language import keywords, statements
+from agent_cli.memory.language import keywords, secrets, statements
 from agent_cli.memory.language.terms import STOP_WORDS
 from agent_cli.memory.search import index
 from agent_cli.store import ids
@@ -216,7 +216,8 @@ def _save(
     db: Database, earlier: Summary | None, subject: dict[str, Any], made: NewSummary, last_at: str, time: clock.Clock
 ) -> int:
     now = time()
-    columns = {name: getattr(made, name) for name in ("text", "details", "method", "model")}
+    columns: dict[str, Any] = {"text": secrets.mask(made.text), "details": secrets.mask(made.details)}
+    columns |= {"method": made.method, "model": made.model}
     columns |= {"last_at": last_at, "at": clock.utc(now), "utc_offset": clock.offset(now)}
     if earlier:
         id = earlier.id
