@@ -81,8 +81,8 @@ class Keys:
             yield f"what {command!r} prints", partial(printed, command)
         if kind_of(head) == "keyring":
             yield "the key in the keyring", partial(_from_keyring, path, head)
-        for _ in range(_TRIES if kind_of(head) == "passphrase" else 0):
-            yield "this passphrase", lambda: self.ask(f"passphrase of {path}: ")
+        for before in ("", *["that is not it; "] * (_TRIES - 1)) if kind_of(head) == "passphrase" else ():
+            yield "this passphrase", partial(self.ask, f"{before}passphrase of {path}: ")
 
 
 KEYS = Keys()

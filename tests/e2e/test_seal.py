@@ -276,7 +276,7 @@ def test_a_session_that_is_locked_shows_nothing_until_the_passphrase_is_given_an
 
     screen.until(is_locked, "the lock")
     assert told(home) == set()
-    screen.type("wrong" + ENTER).wait("passphrase of", 2).type(PASSPHRASE + ENTER)
+    screen.type("wrong" + ENTER).wait("that is not it; passphrase of").type(PASSPHRASE + ENTER)
     screen.wait("what about the Glottertal").wait_prompt().enter("/lock")
     screen.until(is_locked, "the lock")
     for times in (1, 2, 3):
