@@ -64,7 +64,7 @@ LIBRARIES = {
     "memory.lifecycle": "dateutil",
     "memory.planner": "cronsim",
     "memory.skills": "yaml",
-    "render": "pygments wcwidth",
+    "render": "pygments rich wcwidth",
     "repl": "prompt_toolkit",
     "repl.keyboard": "prompt_toolkit",
     "repl.shell": "prompt_toolkit",

@@ -8,11 +8,15 @@ continues below its last column that leaves enough room; a command, as in `agent
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from io import StringIO
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent_cli import kinds
-from agent_cli.render.styles import BOLD, NEEDS_YOU, PROGRAM, Display
+from agent_cli.render.styles import BOLD, DIM, NEEDS_YOU, PROGRAM, Display
 from agent_cli.text import Pattern, clean, visible
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 MAX_WORD = 256  # characters of a span
 
@@ -234,28 +238,43 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], display: Displa
             lines.append(display.styled(row[0], BOLD))
             lines += [wrap(f"  {name:<{names}}  {value}", display.width()) for name, value in named]
         return "\n".join(lines)
-    numbers = [all(_NUMBER.fullmatch(row[n]) for row in rows) for n in range(len(columns) - 1)]
-    lines = []
-    for row, style in [(columns, BOLD), *((row, "") for row in rows)]:
-        lead = ""
-        for cell, width, is_number in zip(row, widths, numbers, strict=False):
-            shown, room = display.styled(cell, style), " " * (width - cell_width(cell))
-            lead += f"{room if is_number else ''}{shown}{'' if is_number else room}{' ' * _GAP}"
-        first, *rest = wrapped(row[-1], left)
-        lines.append(f"{lead}{display.styled(first, style)}".rstrip())
-        lines += [" " * (display.width() - left) + each for each in rest]
-    return "\n".join(lines)
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_edge=False)
+    for n, name in enumerate(columns):
+        last = n == len(columns) - 1
+        numbers = not last and all(_NUMBER.fullmatch(row[n]) for row in rows)
+        heading = Text.from_ansi(display.styled(name, BOLD))
+        drawn.add_column(heading, no_wrap=not last, justify="right" if numbers else "left")
+    for row in rows:
+        drawn.add_row(*map(Text, row))
+    return _printed(drawn, display)
 
 
-def tree(lines: Sequence[tuple[int, str]], display: Display) -> str:
+def tree(lines: Iterable[tuple[int, str]], display: Display) -> str:
     """Trees of (depth, line); the lines at depth 0 are the roots."""
-    shown = []
-    for number, (depth, line) in enumerate(lines):
-        following = [each for each, _ in lines[number + 1 :]]
-        goes_on = [next((each for each in following if each <= level), 0) == level for level in range(1, depth + 1)]
-        below = "".join("│   " if on else "    " for on in goes_on)
-        branch = "├── " if goes_on and goes_on[-1] else "└── "
-        first, *rest = wrapped(line, display.width() - len(below))
-        shown.append(f"{below[:-4]}{branch}{first}" if depth else display.styled(first, BOLD))
-        shown += [below + each if depth else display.styled(each, BOLD) for each in rest]
-    return "\n".join(shown)
+    from rich.text import Text
+    from rich.tree import Tree
+
+    path: list[Tree] = []
+    roots: list[Tree] = []
+    for depth, line in lines:
+        if depth:
+            path = [*path[:depth], path[depth - 1].add(Text(line))]
+        else:
+            path = [Tree(Text.from_ansi(display.styled(line, BOLD)))]
+            roots += path
+    return "\n".join(_printed(each, display) for each in roots)
+
+
+def _printed(drawing: "RenderableType", display: Display) -> str:
+    from rich.console import Console
+
+    styled = bool(display.shown(DIM))
+    look: dict[str, Any] = {"color_system": "standard" if styled else None, "force_terminal": styled}
+    look["no_color"] = not display.colour
+    console = Console(file=StringIO(), width=display.width(), highlight=False, legacy_windows=False, **look)
+    with console.capture() as drawn:
+        console.print(drawing)
+    return "\n".join(line.rstrip() for line in drawn.get().rstrip("\n").split("\n"))
