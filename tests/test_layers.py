@@ -57,7 +57,7 @@ LIBRARIES = {
     "arrays": "numpy",
     "cli": "prompt_toolkit tomlkit typer",
     "config": "platformdirs tomlkit",
-    "llm": "httptools safetensors tokenizers wordllama xllamacpp",
+    "llm": "httptools httpx ollama safetensors tokenizers wordllama xllamacpp",
     "memory.dates": "dateutil tzlocal",
     "memory.documents": "pypdf",
     "memory.language": "stdnum",

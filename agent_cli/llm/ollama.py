@@ -5,11 +5,14 @@ by default the server silently drops messages when a conversation grows too long
 """
 
 import re
+import socket
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import suppress
 from dataclasses import replace
+from importlib.util import find_spec, module_from_spec
 from typing import Any
 
 from agent_cli import text
@@ -188,6 +191,9 @@ class OllamaEngine(engine.Engine):
         return set(), ""
 
 
+# Downloads, through the official package, whose slow import does not matter here.
+
+
 @frozen
 class DownloadProgress:
     """The state of a download. `notice`: a sentence to show once. `speed`: bytes per second, 0 while unknown."""
@@ -221,30 +227,74 @@ class DownloadProgress:
 def pull(host: str, name: str, cancel: Cancel | None = None) -> Iterator[DownloadProgress]:
     """Download a model. Raises ModelMissing, ModelFailed, ModelUnavailable, Cancelled that says how to continue."""
     engine.refuse_cloud(name)
-    server, totals, status = http.parse_address(host), _Totals(), ""
+    totals = _Totals()
     try:
-        with closing(http.stream_lines(server, "/api/pull", {"model": name, "stream": True}, cancel=cancel)) as lines:
-            for line in filter(bytes.strip, lines):
-                step = chat.read_object(line)
-                status = http.typed(step.get("status"), str)
-                yield totals.update(status, step)
+        for step in _pull(http.parse_address(host), name, Cancel() if cancel is None else cancel):
+            yield totals.update(step)
     except Cancelled as error:
         raise pull_stopped(name, totals.percent) from error
-    except http.ServerFault as fault:
-        if "file does not exist" in fault.message:
-            raise ModelMissing(f"there is no model {name!r} to fetch: see https://ollama.com/library") from fault
-        if fault.kind not in ("cut", "unreadable"):
-            raise engine.as_error(fault, name, server) from fault
-        why = f"the answer of the server at {server.url} is incomplete or cannot be read"
-        raise ModelFailed(f"{why}: run the same command again to continue") from fault
-    if status != "success":
-        why = f"the server stopped fetching {name!r} before it was complete"
-        raise ModelFailed(f"{why}: run the same command again to continue")
 
 
 def pull_stopped(name: str, percent: int) -> Cancelled:
     how = f"`agent models pull {name}` goes on from there"
     return Cancelled(f"stopped at {percent} %; what has arrived is kept, and {how}")
+
+
+def _pull(server: http.Address, name: str, cancel: Cancel) -> Iterator[Any]:
+    if "ollama" not in sys.modules and (spec := find_spec("ollama")):
+        # Without running its __init__, which builds a client from environment variables that may not suit it.
+        sys.modules["ollama"] = module_from_spec(spec)
+    import httpx  # late like the package, which lets httpx's exceptions through
+    from ollama._client import Client
+    from ollama._types import ResponseError
+
+    connected: list[socket.socket] = []
+
+    def stop() -> None:
+        for each in connected:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)  # closing would not wake the thread that waits for the next line
+
+    def without_key(request: httpx.Request) -> None:
+        request.headers.pop("authorization", None)  # a key for ollama.com that the package sends everywhere
+
+    def follow(response: httpx.Response) -> None:
+        connected.append(response.extensions["network_stream"].get_extra_info("socket"))
+        if cancel:
+            stop()
+
+    client: Any = Client(
+        server.url,
+        timeout=httpx.Timeout(None, connect=http.CONNECT_TIMEOUT),
+        trust_env=False,
+        follow_redirects=False,
+        event_hooks={"request": [without_key], "response": [follow]},
+    )
+    status = ""
+    try:
+        with cancel.on_cancel(stop):
+            for step in client.pull(name, stream=True):
+                cancel.check()
+                status = step.status or ""
+                yield step
+    except ResponseError as error:
+        fault = http.as_fault(error.error, error.status_code if error.status_code > 0 else 200)
+        if "file does not exist" in fault.message:
+            raise ModelMissing(f"there is no model {name!r} to fetch: see https://ollama.com/library") from error
+        raise engine.as_error(fault, name, server) from error
+    except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+        cancel.check()
+        raise http.unavailable(server, "no connection") from error
+    # RuntimeError: closed. The last three: JSON that is not Ollama's.
+    except (httpx.HTTPError, RuntimeError, ValueError, TypeError, AttributeError) as error:
+        cancel.check()
+        why = f"the answer of the server at {server.url} is incomplete or cannot be read"
+        raise ModelFailed(f"{why}: run the same command again to continue") from error
+    finally:
+        client.close()
+    if status != "success":
+        why = f"the server stopped fetching {name!r} before it was complete"
+        raise ModelFailed(f"{why}: run the same command again to continue")
 
 
 class _Totals:
@@ -261,9 +311,8 @@ class _Totals:
         total = self._sizes.total()
         return 100 * self._completed.total() // total if total else 0
 
-    def update(self, status: str, step: Mapping[str, Any]) -> DownloadProgress:
-        digest = http.typed(step.get("digest"), str)
-        completed, total = (http.typed(step.get(key), int) for key in ("completed", "total"))
+    def update(self, step: Any) -> DownloadProgress:
+        status, digest, completed, total = step.status or "", step.digest, step.completed or 0, step.total or 0
         if not (digest and total):
             return DownloadProgress(status)
         notice = ""

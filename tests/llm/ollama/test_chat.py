@@ -328,7 +328,7 @@ def test_what_the_program_puts_around_the_words_is_sent_with_them(server):
     assert server.turns[-1]["messages"] == [{"role": "user", "content": "⟦ memory ⟧\n\nhello\n\n⟦ today ⟧"}]
 
 
-# Pulls.
+# Pulls, through the official package.
 
 
 def test_pulling_tells_how_far_it_is(server):
@@ -399,6 +399,11 @@ def test_neither_key_nor_proxy_nor_a_quoted_host_gets_in_the_way(server):
     )
     assert (ran.stdout.strip(), ran.stderr) == ('success "::1" True', "")
     assert all("authorization" not in request.headers for request in server.requests)
+
+
+def test_package_is_loaded_only_when_it_is_used():
+    code = "import sys, agent_cli.llm.ollama; print([m for m in ('ollama', 'httpx', 'pydantic') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
 
 def test_servers_since_0_30_keep_a_prompt_when_they_read_another():
