@@ -91,12 +91,10 @@ def show(app_: App, handle: FactHandle, as_json: AsJson = False) -> None:
         output.put_json(fact.describe() | more)
         return
     decided = f" on {fact.local_day(fact.decided_at)}" if fact.decided_at else ""
-    until = f" until {fact.local_day(fact.valid_to)}" if fact.valid_to else ""
-    begins = "planned, from" if fact.is_planned(app_.time()) else "since"
     rows = [("triple", f"{fact.subject} {fact.predicate} {fact.object}")] if fact.predicate else []
     rows += [
         ("state", f"{fact.state}{decided}{', hidden' if fact.hidden_at else ''}"),
-        ("true", f"{begins} {fact.day}{until}"),
+        ("true", fact.days(app_.time())),
         ("place", _place(fact) or "everywhere"),
         ("origin", f"{fact.origin}{f', made from {fact.trust}' if fact.trust != fact.origin else ''}"),
     ]

@@ -252,7 +252,7 @@ def row_page(db: Database, owner: str, handle: str, now: datetime, display: Disp
             text = f"{note.title}\n\n{note.text}" if note.title else note.text
         case "fact":
             fact = facts.get(db, number, owner)
-            head = f"{fact.handle}, since {fact.day}, {fact.state}{', hidden' if fact.hidden_at else ''}"
+            head = f"{fact.handle}, {fact.days(now)}, {fact.state}{', hidden' if fact.hidden_at else ''}"
             text = fact.statement
         case _:
             task = tasks.get(db, number, owner)

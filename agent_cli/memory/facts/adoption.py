@@ -150,7 +150,7 @@ def edit(memory: MemoryContext, fact: Fact, statement: str) -> Fact:
 def redate(memory: MemoryContext, fact: Fact, since: datetime | None, until: datetime | None) -> Fact:
     """Correct from when until when a fact is true; None leaves it. Raises UsageError when it ends before it begins."""
     dates = _stored(spans.Span(since, until))
-    if until and dates.get("valid_from", fact.began_at) > dates["valid_to"]:
+    if until and dates.get("valid_from", fact.valid_from or "") > dates["valid_to"]:
         raise UsageError(f"{fact.handle} was left as it is: it would end before it begins")
     with memory.changing() as memory:
         if fact.state == PENDING:
@@ -277,7 +277,7 @@ def _settle(memory: MemoryContext, fact: Fact, ends: Iterable[Fact]) -> Adopted:
     until = (fact.valid_from or clock.utc(memory.time())) if fact.operation == "delete" else fact.began_at
     for each in {each.id: each for each in ends}.values():
         if each.is_open(memory.time()):
-            replaced.append(_end_at(memory, each, max(until, each.began_at)))
+            replaced.append(_end_at(memory, each, max(until, each.valid_from or "")))
     if fact.state == ACCEPTED:
         replaced += _settle_values(memory, fact)
     others = tuple(each for each in replaced if each.id != fact.id)  # it ends itself where a newer value is known

@@ -61,6 +61,14 @@ class Fact(Proposed):
     def day(self) -> str:
         return self.local_day(self.began_at)
 
+    def days(self, now: datetime) -> str:
+        """Since and until when it is true; until when alone, where it began at an unknown time before it was typed."""
+        begins = f"{'planned, from' if self.is_planned(now) else 'since'} {self.day}"
+        if self.valid_to is None:
+            return begins
+        until = f"until {self.local_day(self.valid_to)}"
+        return until if self.valid_to < self.began_at else f"{begins} {until}"
+
     def is_over(self, now: datetime) -> bool:
         return self.valid_to is not None and self.valid_to <= clock.utc(now)
 

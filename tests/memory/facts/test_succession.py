@@ -373,20 +373,22 @@ def test_other_facts_stay_and_that_is_said(db, session, known, said):
 @pytest.mark.parametrize(
     ("said", "until", "shown"),
     [
-        ("I no longer live in Wels since 3 March 2026", "2026-04-12T12:00:00.000Z", "12 Apr 2026"),
+        ("I no longer live in Wels since 3 March 2026", "2026-03-03T00:00:00.000Z", "3 Mar 2026"),
         ("I stopped living in Wels in June 2026", "2026-06-01T00:00:00.000Z", "1 Jun 2026"),
         ("Ab Jänner wohne ich nicht mehr in Wels", "2027-01-01T00:00:00.000Z", "1 Jan 2027"),
         ("I will no longer live in Wels from January", "2027-01-01T00:00:00.000Z", "1 Jan 2027"),
     ],
 )
 def test_an_end_with_a_date_ends_it_on_that_date(db, session, said, until, shown):
-    """Not before it was said to be true, on 12 April."""
+    """Also before 12 April, when it was typed: since when it was true is not known."""
     know(db, "I live in Wels")
-    _, [line] = say(db, session, said)
+    [remark], [line] = say(db, session, said)
+    assert remark == f"f1 says “I live in Wels” · /update ends it ({shown})"
     assert line == f"ended f1 “I live in Wels” (true until {shown}) (/undo f1 takes it back)"
     ended = facts.get(db, 1, PERSON)
     assert (ended.valid_to, ended.is_true(NOW())) == (until, until > TODAY)
     assert not ended.is_true(day("2027-02-01"))
+    assert ended.days(NOW()) == ("until 2026-03-03" if "3 March" in said else f"since 2026-04-12 until {until[:10]}")
 
 
 def test_what_the_person_asks_to_remember_ends_it_at_once(db):
