@@ -74,10 +74,10 @@ def test_a_reminder_is_set_at_once_by_who_types_it_and_elsewhere_left_to_the_mod
     dentist, flowers = lines(asked)
     assert dentist.startswith("kept t1 “call the dentist”, Saturday ")
     assert isinstance(dentist, Receipt)
-    assert flowers == "kept t2 “die Blumen zu gießen”, any time (/tasks rm t2 takes it back)"
+    assert flowers == "kept t2 “die Blumen gießen”, any time (/tasks rm t2 takes it back)"
     assert db.rows("select text, origin, message_id from task") == [
         ("call the dentist", "typed", 3),
-        ("die Blumen zu gießen", "typed", 3),
+        ("die Blumen gießen", "typed", 3),
     ]
 
 

@@ -56,6 +56,9 @@ _DO_NOT_FORGET = languages.pattern(r".*<DO_NOT_FORGET>")
 _FURTHER_REQUEST = languages.pattern(r"(?<!\s)(?:\s*+[,;])?\s++<FURTHER_REQUEST>.*$")
 _POLITE_END = languages.pattern(r"(?<![\s,])(?:[\s,]++<POLITE_END>){1,9}+[.!]*+$")
 _REMIND = languages.pattern(rf"{_OPENING}(?P<request><REMIND>)\b,?\s*+")
+_REMIND_AT = languages.pattern(
+    rf"{_OPENING}(?P<request>(?P<when>\S.{{1,60}}?),?\s++(?:<PLEASE>\s++)?<REMIND>)\b,?\s*+(?!<REMIND_OF>\b)"
+)
 _REMIND_TO = languages.pattern(r"<REMIND_TO>\b")
 _REMIND_PAST = languages.pattern(r"(?:<REMIND_TO>\b[\s,]*+)?<THINGS_PAST>")
 _FORGET = languages.pattern(rf"{_OPENING}<FORGET>\s*+<FORGETTABLE>")
@@ -184,13 +187,15 @@ def _find(plain: str, sentence: Bounds, before: Bounds, parts: Sequence[Part]) -
 
 
 def _reminder(words: str) -> int | None:
-    """Where a sentence begins that asks to be reminded: at some time, or to do something. None: it asks no such thing.
-    "Remind me what I said on Friday" is a question."""
-    match = _REMIND.match(words)
+    """Where a sentence begins that asks to be reminded: at some time, perhaps named in front, or to do something. None:
+    it asks no such thing. "Remind me what I said on Friday" is a question."""
+    match = _REMIND.match(words) or _REMIND_AT.match(words)
     if match is None or _REMIND_PAST.match(words[match.end() :]):
         return None
     from agent_cli.memory.dates import due_times  # most messages ask for no reminder
 
+    if when := match.groupdict().get("when"):
+        return match.start("request") if due_times.names_time(when, alone=True) else None
     asked = _REMIND_TO.match(words[match.end() :]) or due_times.names_time(words[match.start("request") :])
     return match.start("request") if asked else None
 

@@ -39,6 +39,8 @@ _NO_TIME = languages.pattern(r"<NO_TIME>?[.!]?")
 _UNIVERSAL = text.Pattern(r"(.*\d(?: ?[ap]m)?) ?(?:UTC|GMT|Z)", re.IGNORECASE)
 _FILLER = languages.pattern(r"(?:\b<AROUND_TIME>\b|[\s,.;@])*")
 _REMIND_ME = languages.pattern(languages.spaced(languages.alternatives("REMIND_ME")))
+_REMIND, _REMIND_TO = languages.pattern(r"<REMIND>\b"), languages.pattern(r"\b<REMIND_TO>\b")
+_WITH_ZU = languages.pattern(r"<WITH_ZU>")
 _JOINED = languages.pattern(r"\s*(?:<AND>|&|,)\s*")
 _TIME_BEHIND = languages.pattern(rf",?\s*(?:(?:<AT_HOUR>|@)\s*)?(?:\d|{'|'.join(_POINT_HOURS)})")
 _TIME_BEFORE = languages.pattern(r"\d\s?(?:[ap]m|<CLOCK>|h)?$")
@@ -72,12 +74,17 @@ def find(sentence: str, now: datetime, zone: str) -> tuple[str, moments.DueTime 
     words = re.sub(r" ([,.;!?])", r"\1", " ".join(found.cut_from(sentence).split())).strip(" ,;–-")
     if match := _REMIND_ME.match(words):
         words = words[match.end() :].lstrip(" ,;:–-")
+        words = _WITH_ZU.sub(r"\g<prefix>", words, count=1) if _REMIND_TO.search(match[0]) else words
     return words, _due_time(found, now, zone) if found.matches else None
 
 
-def names_time(sentence: str) -> bool:
-    """Whether it has words for a time, perhaps one that is past."""
-    return bool(_locate(sentence).matches)
+def names_time(sentence: str, *, alone: bool = False) -> bool:
+    """Whether it has words for a time, perhaps a past or misspelled one; `alone`: and for nothing else."""
+    try:
+        found = _locate(sentence)
+    except UsageError:
+        return not alone
+    return bool(found.matches and (not alone or _FILLER.fullmatch(found.cut_from(sentence))))
 
 
 def parse(words: str, now: datetime, zone: str) -> moments.DueTime | None:
@@ -300,8 +307,8 @@ def _patterns() -> dict[str, text.Pattern]:
         rf"|(?<![\w-])(?P<amount>{amount})\s*(?P<unit>{unit}) <FROM_NOW>\b",
         "named_day": rf"(?<![\w-])(?=\w)(?:{'|'.join(days)})(?:(?<=\dT)|(?!['’]|[\w-]))",
         "part": rf"(?<![\w-])(?:<IN_PART> )?(?P<part>{'|'.join(_PART_HOURS)})s?(?![\w'’-])",
-        "clock": rf"(?<![\w:./-])(?:(?:<AT_TIME>|@)\s*)?(?P<point>{points})(?![\w:/-])"
-        rf"|(?<![\w-])(?:<AT_HOUR>|@)\s*(?P<bare>\d{{1,2}}(?:\.\d\d)?|{hours})(?![\w:/-]|\.\d)"
+        "clock": rf"(?<![\w:./-])(?:(?:<AT_TIME>|@)\s*)?(?P<point>{points})(?![\w/-]|:\S)"
+        rf"|(?<![\w-])(?:<AT_HOUR>|@)\s*(?P<bare>\d{{1,2}}(?:\.\d\d)?|{hours})(?![\w/-]|[.]\d|:\S)"
         r"|(?<![^\s,\x00])(?P<alone>\d|[01]\d|2[0-3])(?=[\s.;!?)]*$)",
     }
     return {
@@ -367,7 +374,7 @@ def _is_date_words(match: re.Match[str], sentence: str) -> bool:
     groups = spans.groups(match)
     if "past" in groups:
         at_end = re.fullmatch(rf"(?:{'|'.join(_PART_HOURS)})?[\s.!]*", after, re.IGNORECASE)
-        if at_end and not _TOPIC.search(before):
+        if (at_end and not _TOPIC.search(before)) or _is_beside_remind(before, after):
             return True
         return bool(_TIME_BEHIND.match(after) or _TIME_BEFORE.search(before))
     at_edge = not after or not after[0].isalpha() or not match.start()
@@ -383,7 +390,12 @@ def _is_time_of_day(kind: str, match: re.Match[str], sentence: str, others: list
     groups = spans.groups(match)
     if "alone" in groups:  # "tomorrow 9": right after a day
         return any(len(before) == each.end() for each in others if "amount" not in spans.groups(each))
-    return "point" in groups or beside or not after or after[0] in ".;!?)" or bool(_REMIND_ME.fullmatch(before))
+    return "point" in groups or beside or not after or after[0] in ".;!?)" or _is_beside_remind(before, after)
+
+
+def _is_beside_remind(before: str, after: str) -> bool:
+    """Whether a time stands between "remind me" and what to do, or in front of it."""
+    return bool(_REMIND_ME.fullmatch(before) or _REMIND.match(after))
 
 
 def _correct_day_names(sentence: str) -> str:

@@ -235,9 +235,10 @@ HALF, AND_A_HALF, ONE_AND_A_HALF = r"half an?", r"and a half", r"(?:an?|one) and
 A_COUPLE_OF = r"(?:a )?couple of"
 NO_TIME = r"some\s?(?:time|day)|one day|any\s?time|whenever|later|soon|eventually|never|no (?:certain )?time|none"
 AROUND_TIME = r"at|on|by|the|of|o'clock|and"
-REMIND = r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?)?remind\s+me(?:,?\s+please\b)?"
-REMIND_TO = r"(?:to|that)"
-REMIND_ME = rf"(?:please )?{REMIND}\b,?\s*(?:(?:to|that|about|of)(?:\s+|$))?|(?:me )?to(?:\s+|$)"
+REMIND = r"""(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?)?(?:remind\s+me(?:,?\s+please\b)?
+    |set\s+(?:me\s+)?a\s+reminder(?:\s+for(?:\s+me)?\b)?)"""
+REMIND_TO, REMIND_OF = r"(?:to|that)", r"of"  # "Mondays remind me of school"
+REMIND_ME = rf"(?:please )?{REMIND}\b[,:]?\s*(?:(?:to|that|about|of)(?:\s+|$))?|(?:me )?to(?:\s+|$)"
 
 # What is done again and again.
 EVERY, OTHER = r"every|each", r"other|second|2nd"

@@ -206,9 +206,11 @@ ABOUT, AND = r"etwa |ca\.? ", r"und"
 HALF, ONE_AND_A_HALF = r"einer halben", r"anderthalb|eineinhalb"
 NO_TIME = r"irgendwann|später|bald|demnächst|nie"
 AROUND_TIME = r"um|am|im|der|den|bis|uhr|und"
-REMIND = r"erinnere?\s+mich|erinnern\s+sie\s+mich|(?:kannst|könntest|würdest)\s+du\s+mich(?=[^,.!?]*\bdaran erinnern\b)"
+REMIND = r"""erinnere?\s+mich|erinnern\s+sie\s+mich|(?:kannst|könntest|würdest)\s+du\s+mich(?=[^,.!?]*\bdaran erinnern
+    \b)|stelle?\s+mir(?:\s+bitte)?\s+eine\s+erinnerung(?:\s+für\b)?"""
 REMIND_TO = r"(?:bitte\s+)?daran(?:\s+erinnern)?"
-REMIND_ME = rf"(?:bitte )?(?:{REMIND})\b\s*(?:bitte )?(?:(?:an|daran(?:\s+erinnern)?,?(?: dass)?)(?:\s+|$))?"
+REMIND_ME = rf"(?:bitte )?(?:{REMIND})\b:?\s*(?:bitte )?(?:(?:an|daran(?:\s+erinnern)?,?(?: dass)?)(?:\s+|$))?"
+WITH_ZU = r"\bzu (?=\w++(?<=n)\W*+$)|\b(?P<prefix>\w{2,9}?)zu(?=\w{3,}+(?<=n)\W*+$)"  # ends what to do: "Eva anzurufen"
 
 EVERY, OTHER = r"jede[nrsm]?|alle", r"zweite[nrs]?"
 OF_EACH_MONTH = r"im monat|(?:des|jedes) monats"

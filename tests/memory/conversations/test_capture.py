@@ -98,8 +98,17 @@ SILENT = listed("""Do you remember that film? | can you remember where I parked?
     Note that the API is slow | Save that. | Take note of the following | forget it | Forget that. | vergiss es
     Did you forget that I live in Graz? | Remind me what we said on Friday | remind me of the plan
     Remind me again how this works | Erinnere mich daran, was wir am Freitag besprochen haben | remind me
-    Erinnere mich an unser Gespräch | That reminds me of Friday.""")
+    Erinnere mich an unser Gespräch | That reminds me of Friday. | Did you remind me tomorrow to call Bob?
+    Did you set a reminder for tomorrow? | set a reminder | Tomorrow remind me what we said
+    Mondays remind me of school | Anna will remind me tomorrow to call Bob | I set a reminder to call Eve tomorrow
+    Morgen erinnere mich daran, was wir besprochen haben""")
+REMINDERS = listed("""Tomorrow at 9 remind me to call Bob | in two hours remind me to take the cake out of the oven
+    Every Monday, please remind me to water the plants | set a reminder for tomorrow at 10: call Eve
+    set a reminder to call Eve tomorrow at 10 | Can you set me a reminder to call Eve | remind me yesterday to sleep
+    Yesterday remind me to sleep | remind me on wensday to call Bob | Morgen um 9 erinnere mich daran, Eva anzurufen
+    Stell mir eine Erinnerung für morgen um 10: Eva anrufen""")
 OTHERS = {
+    **{words: ("reminder", words) for words in REMINDERS},
     "Remember to buy milk": ("to do", "buy milk"),
     "Could you remember to call Anna?": ("to do", "call Anna"),
     "Don't forget: milk": ("to do", "milk"),

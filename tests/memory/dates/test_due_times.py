@@ -146,7 +146,13 @@ def test_what_repeats_becomes_a_rule(words, rule, first):
         ("remind me to buy an apple tomorrow", "buy an apple", "tomorrow"),
         ("remind me at 8 to call mum", "call mum", "at 8"),
         ("erinnere mich um 8 an den Zahnarzt", "den Zahnarzt", "um 8"),
-        ("Kannst du mich morgen daran erinnern, Brot zu kaufen?", "Brot zu kaufen?", "morgen"),
+        ("Kannst du mich morgen daran erinnern, Brot zu kaufen?", "Brot kaufen?", "morgen"),
+        ("Morgen um 9 erinnere mich daran, Eva anzurufen", "Eva anrufen", "Morgen um 9"),
+        ("Erinnere mich heute Abend daran, Salz hinzuzufügen", "Salz hinzufügen", "heute Abend"),
+        ("Stell mir eine Erinnerung für morgen um 10: Eva anrufen", "Eva anrufen", "morgen um 10"),
+        ("At 9 remind me to call Bob", "call Bob", "At 9"),
+        ("set a reminder for tomorrow at 10: call Eve", "call Eve", "tomorrow at 10"),
+        ("Can you set me a reminder to call Eve tomorrow at 10", "call Eve", "tomorrow at 10"),
         ("remind me in 10 minutes to turn off the oven", "turn off the oven", "in 10 minutes"),
         ("wake me at 7 tomorrow", "wake me", "at 7 tomorrow"),
         ("an apple tomorrow", "an apple", "tomorrow"),
@@ -172,7 +178,7 @@ def test_a_time_is_found_within_a_sentence(sentence, words, told):
         call mum the day before yesterday! | call mum yesterday evening | call mum on last friday
         call mum two hours ago | send the report last week | call mum this morning | call mum earlier today
         Mama anrufen gestern Abend | Mama vorgestern anrufen um 9 gestern | Mama anrufen letzten Freitag
-        Mama anrufen vor zwei Stunden"""),
+        Mama anrufen vor zwei Stunden | remind me yesterday to sleep | Yesterday remind me to sleep"""),
 )
 def test_a_time_that_is_past_is_refused_within_a_sentence(sentence):
     with pytest.raises(UsageError, match="is past: name a time in the future"):
