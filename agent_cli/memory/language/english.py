@@ -368,7 +368,8 @@ NO_NAME = r"""I|He|She|It|We|You|They|This|That|These|There|What|Who|Everyone|Ev
     |A|An|In|On|Our|His|Her|Its|Their|Your"""
 ARTICLE, INDEFINITE_ARTICLE = r"the|an?", r"an?"
 SECOND_CLAUSE = r"and|or|but|because|so that|while|who|which|whose|where|when"
-CLAUSE_VERB, NEXT_CLAUSE = r"is|are|was|works?|lives?|has|have", r"and|but|because|so|who|which|where"
+CLAUSE_VERB = r"is|are|was|works?|lives?|has|have|likes?|loves?|hates?|dislikes?"
+NEXT_CLAUSE = r"and|but|because|so|who|which|where"
 PREDICATES = """colour:color mum:mother mom:mother dad:father neighbor:neighbour e_mail:email email_address:email
     mail:email mail_address:email e_mail_address:email phone_number:phone telephone_number:phone mobile_number:phone
     cell_number:phone number:phone job:works_as profession:works_as occupation:works_as employer:works_at

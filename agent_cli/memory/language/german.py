@@ -230,7 +230,7 @@ VERB_LAST_CLAUSE = r"""(?P<subject>(?:ich|wir|er|sie|es|man)|meine? (?:[Bb]ruder
     (?= (?:seit|in|im|bei|beim|am|auf|aus|mit|nicht) )|mein(?:e|en|em|er|es)?(?: [a-zäöüß]+)?
     (?: [A-ZÄÖÜ][\w-]*)+?(?! [A-ZÄÖÜ][\w-]* (?:das|die|den|eine?n?) )
     |(?:(?:Frau|Herr|Dr\.) )?[A-ZÄÖÜ][\w-]+(?= (?:seit|in|im|bei|beim|am
-    |jeden?|keine?n?|gerne?|nicht) )) (?P<rest>[^,;:]+) (?P<verb>[a-zäöüß]+)(?P<end>[.!]*)"""
+    |jeden?|keine?n?|gerne?|nicht) )) (?P<rest>[^,;:]+) (?P<verb>[a-zäöüß]+)(?P<end>[^\w,;?]*)"""
 FINITE_VERB = r"""ist|bin|sind|war|hat|habe|haben|heißt|heiße|wohne|wohnt|wohnen|lebe|lebt|arbeite|arbeitet|mag|liebe
     |esse"""
 VERB_FORM = rf"{FINITE_VERB}|\w+(?:e|t|en)|bin|wird|muss|kann|will|darf"
@@ -328,7 +328,8 @@ NO_NAME = r"""Ich|Er|Sie|Es|Wir|Ihr|Du|Man|Das|Der|Die|Dies|Wer|Was|Jeder|Heute|
     |Ihre?|Alles|Dieses|Jenes|Etwas|Nichts|Als|Bis|Morgen"""
 ARTICLE, INDEFINITE_ARTICLE = r"der|die|das|den|dem|des|eine?|einen|einem|einer", r"ein(?:e[nmrs]?)?"
 SECOND_CLAUSE = r"und|oder|aber|weil|denn|sondern|während|wo"
-CLAUSE_VERB, NEXT_CLAUSE = r"ist|sind|war|hat|habe|arbeite\w*|wohn\w*|leb\w*", r"und|aber|weil|der|die|das|wo|dass"
+CLAUSE_VERB = r"ist|sind|war|hat|habe|arbeite\w*|wohn\w*|leb\w*|mag|liebe|liebt|hass(?:e|t)"
+NEXT_CLAUSE = r"und|aber|weil|der|die|das|wo|dass"
 PREDICATES = """farbe:color sprache:language essen:food getränk:drink e_mail_adresse:email mailadresse:email
     emailadresse:email telefonnummer:phone handynummer:phone telefon:phone nummer:phone geburtstag:birthday alter:age
     beruf:works_as arbeitgeber:works_at adresse:address texteditor:editor praxis:practice büro:office spiele:plays

@@ -66,6 +66,7 @@ HEARD = {
     "merk dir bitte meine Frau heißt Eva": "meine Frau heißt Eva",
     "kannst du dir merken dass ich Oliven hasse?": "ich hasse Oliven",
     "notier dir, dass ich auf Ebene 3 parke": "ich parke auf Ebene 3",
+    "Merk dir, dass ich Käse mag 🧀": "ich mag Käse 🧀",
     "Schreib dir auf, dass ich Linkshänder bin": "ich bin Linkshänder",
     "Bitte nicht vergessen: ich bin Vegetarier": "ich bin Vegetarier",
     "Ich wohne in Graz, merk dir das.": "Ich wohne in Graz",

@@ -82,7 +82,8 @@ def test_a_statement_is_taken_apart(statement, subject, predicate, object):
         It answers at 192.168.1.12 | Dinner is at eight | I like it | I like to swim | I have a meeting at three
         I have to go | I have been to Rome | Call me tomorrow | The weather is fine | The boat was sold
         Remember the milk | Graz | I | My | I moved in with Anna
-        I moved the car | Nobody lives in Graz | I am tired | I am Austrian"""),
+        I moved the car | Nobody lives in Graz | I am tired | I am Austrian
+        I love 🍕 and hate olives | Ich liebe Pizza und hasse Oliven"""),
     ],
 )
 def test_a_statement_that_is_not_plain_is_left_whole(statement):
