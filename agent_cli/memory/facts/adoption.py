@@ -525,7 +525,7 @@ class Contradiction:
 
     def message(self, *, at_keyboard: bool = True) -> str:
         if self.known is None:
-            return f"“{text.one_line(self.claim.statement)}” ends no fact: none is known that says so"
+            return f"no fact was found that “{text.one_line(self.claim.statement)}” ends"
         command, instead = (f"{_COMMAND} {self.known.handle}", " in its place") if self.is_choice else (_COMMAND, "")
         where = "" if at_keyboard else " in `agent -c`"
         return f"{self.known.handle} says “{facts.name(self.known)}” · {command}{where} {self.answer}{instead}"

@@ -366,7 +366,7 @@ def test_what_is_not_sure_or_not_over_ends_nothing_and_says_nothing(db, session,
 )
 def test_other_facts_stay_and_that_is_said(db, session, known, said):
     know(db, known)
-    assert say(db, session, said) == ([f"“{said}” ends no fact: none is known that says so"], [])
+    assert say(db, session, said) == ([f"no fact was found that “{said}” ends"], [])
     assert facts.get(db, 1, PERSON).is_true(NOW())
 
 
