@@ -125,10 +125,10 @@ def change(
 def listing(
     db: Database, owner: str, which: Literal["open", "done", "all", "hidden"] = "open", limit: int = -1
 ) -> list[Task]:
-    """Open tasks by due time, those without one last; done tasks, the latest first; all: open ones, then done ones."""
+    """Open tasks as they come up, those without a time last; done tasks, the latest first; all: open ones first."""
     wanted = {"open": "state = 'open'", "done": "state = 'done'"}.get(which, "1")
     query = f"""select {_COLUMNS} from task where owner = ? and {wanted} and (hidden_at is not null) = ?
-                order by state = 'done', iif(state = 'done', null, due_at is null), iif(state = 'done', null, due_at),
+                order by state = 'done', iif(state = 'done', null, due_at is null), iif(state = 'done', null, {_AT}),
                   done_at desc, id limit ?"""
     return [Task(*row) for row in db.rows(query, (owner, which == "hidden", limit))]
 
