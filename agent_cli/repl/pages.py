@@ -187,7 +187,7 @@ _OF_LEG = {
     "meaning after": "comes before what you ask about",
     "facts": "facts came of it",
     "mine": "in your own words",
-    "words": "shares rare words with it",
+    "words": "shares rare words with your message",
     "covered": "holds much of your question",
     "asked reply": "a reply, as you asked",
     "exchange": "the question and its reply hold your words",
@@ -203,11 +203,11 @@ def _why(row: recall_log.RecalledRow, asked: str) -> str:
     words = [next((each for each, folded in written if folded == [word]), word) for word in shared]
     parts = [f"you wrote {', '.join(f'“{one_line(word, 30)}”' for word in words)}"] if words else []
     covered = {"words", "covered", "exchange"} if words else set()
-    covered |= {"mine"} if row.kind == "summary" else set()  # the program wrote it
+    covered |= {"mine"} if row.kind in ("summary", "section", "skill") else set()  # not what the person said
     legs = sorted(((share, name) for name, share in row.legs.items() if share > 0), reverse=True)
     parts += [_OF_LEG[name] for _, name in legs if name in _OF_LEG and name not in covered]
     against = [reason for name, reason in _AGAINST.items() if row.legs.get(name, 0.0) < 0]
-    return "; ".join([*parts[:_REASONS], *against]) or "its conversation is about this"
+    return "; ".join([*parts[:_REASONS], *against]) or "is about this"
 
 
 _BAR = 8  # cells

@@ -332,12 +332,15 @@ def test_why_gives_a_reason_for_what_bears_on_advice_and_for_a_skill_that_was_ca
     db = conversation.app.db
     server.play(script.reply("Rice."))
     say(conversation, "What can I cook tonight?")
-    for leg, reason in (
-        ("preference", "a need or liking of yours"),
-        ("called", "you named it"),
-        ("around", "about this"),
+    for kind, leg, reason in (
+        ("message", "preference", "a need or liking of yours"),
+        ("message", "called", "you named it"),
+        ("message", "around", "about this"),
+        ("message", "mine", "in your own words"),
+        ("section", "mine", "  is about this"),
+        ("message", "words", "shares rare words with your message"),
     ):
-        hit = recall.Hit("message", 1, None, 1, 0.0, 1.0, "I am vegetarian.", {leg: 1.0})
+        hit = recall.Hit(kind, 1, None, 1, 0.0, 1.0, "I am vegetarian.", {leg: 1.0})
         recall_log.record(db, 1, [(hit, "- I am vegetarian.")], "", conversation.app.time())
         assert reason in run(conversation, "/why").draw(Display(width=lambda: 100)).split("\n")[-1]
 
