@@ -72,6 +72,8 @@ def load_json(text: str) -> Any:
         return json.loads(text)
     except RecursionError:
         raise LimitExceeded(TOO_DEEP) from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is not JSON from character {error.pos + 1} on") from None
 
 
 def load_toml(text: str) -> dict[str, Any]:

@@ -119,7 +119,9 @@ def test_of_what_coding_tools_keep_a_broken_line_is_named_and_a_folder_without_a
     jsonl(program.home / CLAUDE_CODE, claude_code("u1", None, "user", "Hello"), "{")
     ran = program("sessions", "import", str(program.home / CLAUDE_CODE))
     assert (ran.code, ran.out) == (1, "imported 1 session with 1 message\n")
-    assert ran.err.endswith("(char 1)\nagent: 1 broken entry was skipped; the others are imported\n")
+    assert ran.err.endswith(
+        "line 2: it is not JSON from character 2 on\nagent: 1 broken entry was skipped; the others are imported\n"
+    )
     names = "Claude Code, Codex CLI, Gemini CLI"
     assert program("sessions", "import", ".") == Ran(2, "", f"agent: there are no sessions of {names} in .\n")
     assert program("import").code == 2

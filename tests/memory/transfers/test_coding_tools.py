@@ -185,7 +185,7 @@ def test_a_broken_line_is_named_and_the_rest_goes_on_unless_it_is_being_written(
     assert take() == (
         (1, 2),
         [
-            f"/{SESSION} was read without line 2: Unterminated string starting at: line 1 column 16 (char 15)",
+            f"/{SESSION} was read without line 2: it is not JSON from character 16 on",
             f"/{SESSION} was read without line 4: it is not a JSON object",
         ],
     )

@@ -129,7 +129,7 @@ def test_others_can_write_while_what_is_imported_is_read(tmp_path):
 
 BROKEN = {
     "": None,  # a blank line is none
-    "{": "Expecting property name",
+    "{": "it is not JSON from character 2 on",
     "[]": "it is not a JSON object",
     "7": "it is not a JSON object",
     '{"messages": []}': "a session has no id",
