@@ -14,7 +14,7 @@ from agent_cli.app import models, upkeep
 from agent_cli.app.app import App, engine_of
 from agent_cli.config.settings_file import Loaded
 from agent_cli.config.values import Config
-from agent_cli.errors import AgentError, FileRefused, StoreBusy
+from agent_cli.errors import AgentError, ConfigError, FileRefused, StoreBusy
 from agent_cli.llm import ollama
 from agent_cli.llm.engine import Engine, Tag, find, refuse_cloud, same_model
 from agent_cli.memory.review import review
@@ -183,6 +183,8 @@ def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
         yield Finding("disk", free >= needed, f"{format_size(free)} free", fix)
         if network := file.network_file_system(path):
             yield Finding("disk", True, f"on a network file system ({network}): one writer at a time")
+    except ConfigError as error:
+        yield Finding("database", False, f"not checked: {error}")
     except (FileRefused, StoreBusy) as error:  # nothing is wrong with the file
         yield Finding("database", False, str(error))
     except (AgentError, OSError) as error:

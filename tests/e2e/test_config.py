@@ -125,6 +125,7 @@ def test_a_mistake_in_the_file_or_the_environment_is_said_with_its_place(program
     for text, said in MISTAKES.items():
         write(file, text)
         assert program("ask", "hi") == Ran(2, "", f"agent: {file}{said}\n")
+    assert f"NOT  database   not checked: {file}" in program("doctor").out
     file.unlink()
     said = 'agent: AGENT_NUM_CTX: num_ctx = "many" must be a whole number\n'
     assert program("ask", "hi", env={"AGENT_NUM_CTX": "many"}) == Ran(2, "", said)
