@@ -261,8 +261,8 @@ def test_what_was_changed_by_hand_since_stays_but_for_the_hook(program):
 
 def test_a_person_is_asked_at_a_terminal(program, terminal):
     at = terminal("hook", "install", "claude")
-    at.wait("Write this? type yes:")
-    at.answer("yes")
+    at.wait("Write this? y, anything else no:")
+    at.type("y")
     at.wait("is written")
     assert settings(program, "claude").exists()
 
