@@ -177,6 +177,8 @@ def _run_here(tool: Tool, call: ToolCall, context: ToolContext) -> ToolResult:
     except Exception as error:  # the turn goes on after any error of a tool
         return _raised(tool, error)
     result = result if isinstance(result, ToolResult) else ToolResult(result)
+    if not isinstance(result.text, str):
+        return _failure(f"{tool.name} failed: it returned no text", broke=True)
     words, left = result.text[:MAX_RESULT], len(result.text) - MAX_RESULT
     words += f"\n… {left:,} more characters of this result were left out" if left > 0 else ""
     return replace(result, text=text.without_surrogates(words))
@@ -188,7 +190,10 @@ def _failure(why: str, *, broke: bool = False) -> ToolResult:
 
 def _raised(tool: Tool, error: BaseException) -> ToolResult:
     """The result of a call that raised: the error's message, cut, since it may quote whatever the tool has read."""
-    message = str(error)[: 2 * _MAX_REASON]
+    try:
+        message = str(error)[: 2 * _MAX_REASON]
+    except Exception:
+        message = ""
     if isinstance(error, ToolFailed | UsageError):
         return replace(_failure(message), quotes=isinstance(error, QuotedFailure))
     kind = type(error).__name__
