@@ -19,8 +19,7 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
-from queue import SimpleQueue
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 import apsw
@@ -43,46 +42,23 @@ class Pending(Generic[T]):
 
 
 class ReadWorker:
-    """Runs reads one after the other on a thread and a connection of its own. An executor of `concurrent.futures` would
-    not close its connection, and takes longer to import."""
+    """Runs reads one after the other on a thread and a connection of its own."""
 
     def __init__(self, open_database: "Callable[[], Database]"):
-        self._open = open_database
-        self._steps: SimpleQueue[Callable[[Database | None], Database | None] | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="read worker", daemon=True)
-        self._thread.start()
+        from concurrent.futures import ThreadPoolExecutor  # only large files are read in the background
+
+        self._executor = ThreadPoolExecutor(1, "read worker")
+        self._opened = self._executor.submit(open_database)
 
     def submit(self, read: "Callable[[Database], T]") -> Pending[T]:
-        outcome: SimpleQueue[Callable[[], T]] = SimpleQueue()
-
-        def step(db: Database | None) -> Database | None:
-            try:
-                db = db or self._open()
-                result = read(db)
-                outcome.put(lambda: result)
-            except BaseException as error:
-                outcome.put(partial(_raise, error))
-            return db
-
-        self._steps.put(step)
-        return Pending(lambda: outcome.get()(), lambda: not outcome.empty())
+        reading = self._executor.submit(lambda: read(self._opened.result()))
+        return Pending(reading.result, reading.done)
 
     def close(self) -> None:
         """Close the connection once the submitted reads are done."""
-        self._steps.put(None)
-        self._thread.join()
-
-    def _run(self) -> None:
-        db: Database | None = None
-        while step := self._steps.get():
-            db = step(db)
-            del step  # it refers to the read, which should be freed before the next
-        if db:
-            db.close()
-
-
-def _raise(error: BaseException) -> NoReturn:
-    raise error
+        self._executor.shutdown()
+        if not self._opened.exception():
+            self._opened.result().close()
 
 
 Row = tuple[Any, ...]
