@@ -122,7 +122,6 @@ class Question:
     only_asking: Set[str] = frozenset()  # stems that only ask, of a question that has others too
     authors: frozenset[str] = frozenset()  # those that it names
     average: float = 1.0  # the average length of passages
-    sessions: Mapping[int, float] = field(default_factory=dict)  # the sum of the best word hits of each
     vector_set: VectorSet | None = None  # whose cosines count
     fact_half_life: float = 0.0  # days; see Filter
 

@@ -21,7 +21,6 @@ from agent_cli.text import Pattern
 
 _LEARNED = {  # for the built-in table of words, and for contextual embedders
     "words": (2.11, 1.54),
-    "session": (0.77, 0.57),
     "meaning": (3.33, 2.69),
     "meaning before": (1.34, 1.60),
     "meaning after": (1.34, 1.53),
@@ -195,12 +194,11 @@ def _features(question: Question, rows: Sequence[CandidateRow]) -> list[dict[str
     words = [bm25(row, question.idfs, question.average) for row in rows]
     best_words = max(words, default=0.0) or 1.0
     total = sum(question.idfs.values()) or 1.0
-    best_session = max(question.sessions.values(), default=0.0) or 1.0
     exchanges = _exchanges(rows) if question.asks_for_replies else {}
     above, made = question.vector_set.closeness if question.vector_set else lambda cosine: 0.0, []
     for row, word_score in zip(rows, words, strict=True):
-        asked, in_talk = _is_asked_for(question, row), row.kind == "m" and not row.with_assistant
-        follows = in_talk or row.role != "user"  # what a person asks the assistant next is another matter
+        asked, between_people = _is_asked_for(question, row), row.kind == "m" and not row.with_assistant
+        follows = between_people or row.role != "user"  # what a person asks the assistant next is another matter
         before, after = row.cosines_around
         # The words of the question in the facts taken from the row; each counts more when said more often.
         in_facts = [question.idfs[stem] * 1.6 * count / (count + 0.6) for stem, count in row.facts.items()]
@@ -209,7 +207,6 @@ def _features(question: Question, rows: Sequence[CandidateRow]) -> list[dict[str
                 "words": 0.0 if row.exchange else word_score / best_words,
                 "exchange": exchanges.get(row.exchange.reply, 0.0) if row.exchange else 0.0,
                 "asked reply": float(asked and row.exchange is not None),
-                "session": question.sessions.get(row.session or 0, 0.0) / best_session if in_talk else 0.0,
                 "meaning": above(max(row.cosine, before) if asked else row.cosine),
                 "meaning before": above(before) if follows else 0.0,
                 "meaning after": above(after),

@@ -432,8 +432,7 @@ def _propose(request: Request) -> _Search:
         named |= request.use("words", lambda: validity.about_relatives(request, question), no_names)
     for id, (_, stems) in named.items():
         guessed[id] = guessed.get(id, frozenset()) | stems
-    sessions = _sessions(db, hits) if passage_context.is_between_people(db) else {}
-    question = replace(question, average=_average(db, files), sessions=sessions, vector_set=request.vector_set)
+    question = replace(question, average=_average(db, files), vector_set=request.vector_set)
     weights = {id: weight for id, (weight, _) in named.items()}
     proposed = list(dict.fromkeys([*best, *guessed]))
     return _Search(request, question, hits, proposed, times, weights, unknown, guessed)
@@ -545,16 +544,6 @@ def _least_promising(
             if search.times and search.times.holds_at(at):
                 promise[id] += weights["time"]
     return sorted(promise, key=promise.__getitem__, reverse=True)[READ:]
-
-
-def _sessions(db: Database, hits: Sequence[tuple[int, float]]) -> dict[int, float]:
-    """The sum of the best hits of each session: as good as an index of whole sessions, at no cost."""
-    scores, sums = dict(hits), dict[int, float]()
-    sql = "select p.id, p.session_id from json_each(?) c cross join passage p on p.id = c.value"
-    for id, session in db.rows(sql, (scores.keys(),)):
-        if session is not None:
-            sums[session] = sums.get(session, 0.0) + scores[id]
-    return sums
 
 
 def _average(db: Database, files: bool) -> float:

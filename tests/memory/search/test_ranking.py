@@ -28,10 +28,10 @@ def wide(row, average=60):
     return ranking.bm25(row, IDFS, average)
 
 
-def score(*rows, query="the cat mia", sessions=None, named=frozenset(), floor=1.0, idfs=IDFS):
+def score(*rows, query="the cat mia", named=frozenset(), floor=1.0, idfs=IDFS):
     stems = {word: [word] for word in idfs}
     vector_set = VectorSet(1, "", 2, floor) if floor < 1 else None
-    more = {"average": 60.0, "sessions": sessions or {}, "authors": named, "vector_set": vector_set}
+    more = {"average": 60.0, "authors": named, "vector_set": vector_set}
     context = Question(query, idfs, stems, **more)
     return ranking.score_closely(context, ranking.score(context, rows))
 
@@ -81,7 +81,7 @@ def test_coverage_is_the_weighted_share_of_the_questions_words():
     some.floats(0, 1),
 )
 def test_the_legs_add_up_to_the_score_and_the_best_comes_first(rows, floor):
-    scored = score(*rows, query="when mia", sessions={1: 3.0, 2: 1.5}, named=frozenset({"Ann"}), floor=floor)
+    scored = score(*rows, query="when mia", named=frozenset({"Ann"}), floor=floor)
     assert len(scored) == len(rows)
     assert [each.score for each in scored] == sorted((each.score for each in scored), reverse=True)
     for each in scored:
@@ -112,15 +112,14 @@ def test_meaning_counts_above_its_floor_and_the_nearest_most():
     assert "meaning" not in by[3]
 
 
-def test_the_speaker_the_session_the_time_and_the_moment_count():
+def test_the_speaker_the_time_and_the_moment_count():
     (best,) = score(
         row(author="Ann", timely=True, text="Mia came last week."),
         query="When did Ann get Mia?",
-        sessions={1: 2.0},
         named=frozenset({"Ann"}),
     )
-    assert {name: best.legs[name] for name in ("speaker", "session", "time", "moment")} == {
-        name: WEIGHTS[name] for name in ("speaker", "session", "time", "moment")
+    assert {name: best.legs[name] for name in ("speaker", "time", "moment")} == {
+        name: WEIGHTS[name] for name in ("speaker", "time", "moment")
     }
 
 
@@ -199,13 +198,6 @@ def test_what_the_assistant_said_is_something_else_than_what_it_would_say(questi
 )
 def test_how_something_was_worked_out_may_be_told_by_a_reply(question, may_be_in_a_reply):
     assert Question(question, IDFS).asks_for_replies is bool(may_be_in_a_reply)
-
-
-def test_the_session_counts_between_people_only():
-    between_people, with_assistant = row(1), row(2, with_assistant=True)
-    legs = {each.row.id: each.legs for each in score(between_people, with_assistant, sessions={1: 2.0})}
-    assert legs[1]["session"] == WEIGHTS["session"]
-    assert "session" not in legs[2]
 
 
 def exchange(id, **said):
