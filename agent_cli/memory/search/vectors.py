@@ -1,12 +1,11 @@
 """Semantic search: vectors of passages, in two sizes.
 
-Bit vectors (in sqlite-vec) are scanned first, with a bound on their distance: without one the scan costs rows times k.
-The vectors themselves are stored as bytes (each dimension times 127) and rescore the best. A set belongs to one
-embedder, named with digest, dimension and prefixes; another one fills another set.
+Bit vectors (in sqlite-vec) are scanned first. The vectors themselves are stored as bytes (each dimension times 127) and
+rescore the best. A set belongs to one embedder, named with digest, dimension and prefixes; another one fills another
+set.
 """
 
 import json
-import random
 import struct
 import sys
 from collections.abc import Callable, Sequence
@@ -36,7 +35,6 @@ class QueryEmbedder(Protocol):
 
 
 NEAREST = 100  # chosen by their bits, and compared in full
-_SAMPLE = 1024
 _WITH_AUTHOR = "iif(author in ('', 'user', 'assistant'), own, author || ': ' || own)"  # questions name who said it
 _COSINE = "coalesce(1 - vec_distance_cosine(vec_int8(f.e), vec_int8(?)), 0)"  # a damaged vector may have no direction
 
@@ -229,9 +227,8 @@ def nearest(db: Database, vector_set: VectorSet, query: Sequence[float], limit: 
         near = _near_in_memory(db, vector_set, bits)
         found = cosines(db, vector_set, query, near or ())
     if near is None:
-        sql = f"""select json_group_array(rowid) from {vector_set.bits}
-            where e match vec_bit(?) and k = {NEAREST} and distance <= ?"""
-        rowids = db.value(sql, (bits, distance_bound(db, vector_set, bits)))
+        sql = f"select json_group_array(rowid) from {vector_set.bits} where e match vec_bit(?) and k = {NEAREST}"
+        rowids = db.value(sql, (bits,))
         found = cosines(db, vector_set, query, json.loads(rowids))
     return sorted(found.items(), key=lambda hit: (-hit[1], hit[0]))[:limit]
 
@@ -246,10 +243,11 @@ def _near_in_memory(db: Database, vector_set: VectorSet, bits: bytes) -> list[in
     numpy: Any = sys.modules.get("numpy")
     if db.in_memory or len(bits) != -(-vector_set.dimension // 8) or not hasattr(numpy, "bitwise_count"):
         return None
-    key, (first, last) = (db.path, vector_set.table), _ends(db, vector_set)
+    key, table = (db.path, vector_set.table), vector_set.table
+    ends = db.row(f"select (select min(id) from {table}), (select max(id) from {table})")
     word = numpy.uint64 if len(bits) % 8 == 0 else numpy.uint8
     held = _held.get(key)
-    if held is None or held[0] != (first, last):
+    if held is None or held[0] != ends:
         chunks = db.rows(
             f"""select c.rowids, c.validity, v.vectors from {vector_set.bits}_chunks c
                 join {vector_set.bits}_vector_chunks00 v on v.rowid = c.chunk_id"""
@@ -259,7 +257,7 @@ def _near_in_memory(db: Database, vector_set: VectorSet, bits: bytes) -> list[in
             raise IndexDamaged(f"{db.path}: the vectors are damaged")
         is_valid = numpy.unpackbits(numpy.frombuffer(valid, numpy.uint8), bitorder="little").astype(bool)
         rows = numpy.frombuffer(vectors, word).reshape(len(is_valid), len(bits) // word().itemsize)[is_valid]
-        held = (first, last), numpy.frombuffer(rowids, numpy.int64)[is_valid], numpy.ascontiguousarray(rows.T)
+        held = ends, numpy.frombuffer(rowids, numpy.int64)[is_valid], numpy.ascontiguousarray(rows.T)
         _held[key] = held
     _, ids, columns = held
     if not len(ids):
@@ -270,36 +268,12 @@ def _near_in_memory(db: Database, vector_set: VectorSet, bits: bytes) -> list[in
     return found
 
 
-def _ends(db: Database, vector_set: VectorSet) -> tuple[int, int]:
-    table = vector_set.table
-    first, last = db.row(f"select (select min(id) from {table}), (select max(id) from {table})") or (0, 0)
-    return first or 0, last or 0
-
-
 def cosines(db: Database, vector_set: VectorSet, query: Sequence[float], ids: Sequence[int]) -> dict[int, float]:
     """The cosine of each of some passages to the query."""
     if not _exists(db, vector_set):
         return {}
     sql = f"select f.id, {_COSINE} from json_each(?) c cross join {vector_set.table} f on f.id = c.value"
     return dict(db.rows(sql, (to_bytes(query), ids)))
-
-
-_samples: dict[tuple[str, str, int], list[int]] = {}
-
-
-def distance_bound(db: Database, vector_set: VectorSet, bits: bytes) -> int:
-    """A distance that includes a few more than the NEAREST vectors, estimated from a sample of a large set."""
-    first, last = _ends(db, vector_set)
-    key, query = (db.path, vector_set.table, (last - first) >> 14), int.from_bytes(bits)
-    if last - first >= 20 * _SAMPLE and key not in _samples:
-        chosen = random.sample(range(first, last + 1), _SAMPLE)
-        rows = db.rows(f"select b.e from json_each(?) c cross join {vector_set.bits} b on b.rowid = c.value", (chosen,))
-        _samples[key] = [int.from_bytes(e) for (e,) in rows]
-    distances = sorted((query ^ each).bit_count() for each in _samples.get(key, ()))
-    existing = (last - first) * len(distances) // _SAMPLE  # some ids of a set have been deleted
-    if existing < 20 * _SAMPLE:
-        return 8 * len(bits)
-    return distances[min(len(distances) - 1, int(len(distances) * max(3 * NEAREST / existing, 0.002)))]
 
 
 def to_bytes(vector: Sequence[float]) -> bytes:

@@ -213,16 +213,13 @@ def large(tmp_path_factory):
     database.close()
 
 
-def test_among_many_the_bound_leaves_out_most_and_none_of_the_nearest(large, scanned):
+def test_among_many_the_nearest_are_found(large, scanned):
     db, made, all_ = large
     bits = [int.from_bytes(vectors.to_bits(each)) for each in all_]
     for vector in all_[:5]:
         signs = int.from_bytes(vectors.to_bits(vector))
         agreeing = [WIDE - (signs ^ each).bit_count() for each in bits]
-        bound = vectors.distance_bound(db, made, vectors.to_bits(vector))
-        within = sum(WIDE - same <= bound for same in agreeing)
         found = vectors.nearest(db, made, vector, 15)
-        assert vectors.NEAREST <= within < MANY // 20
         assert [cosine for _, cosine in found] == pytest.approx(
             [(2 * same - WIDE) / WIDE for same in sorted(agreeing, reverse=True)[:15]], abs=0.01
         )
@@ -233,7 +230,6 @@ def test_a_few_vectors_with_ids_far_apart_are_all_looked_at(db, scanned):
     with db.write():
         for id, direction in ((1, EAST), (1_000_000, NORTH), (1_000_001, WEST)):
             vectors.insert(db, made, id, direction)
-    assert vectors.distance_bound(db, made, vectors.to_bits(NORTH)) == 8
     assert [id for id, _ in vectors.nearest(db, made, WEST, 3)] == [1_000_001, 1_000_000, 1]
 
 
