@@ -5,14 +5,11 @@ Segments are not merged during an import either, but all at once behind it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
 
 from agent_cli.store import meta
 from agent_cli.store.db import Database, IndexDamaged
 
-_EXACT_COUNT_ROWS = 100_000  # rows up to which words are counted exactly
-_WINDOWS, _WINDOW = 4, 0.005  # samples beyond, and the share of all rows in each
-_MIN_COUNTED = 500  # rows up to which a rare word is counted exactly in any case
+_COMMON = 500  # rows with a word from which counting takes time
 _LARGE, _CHANGED = 20_000, 0.01  # rows from which common words are counted again only when so many were added
 _UNMERGED = 12  # new passages left unmerged; with 16 segments a turn would have to merge them itself
 
@@ -198,23 +195,8 @@ def count(db: Database, name: str, match: str, rows: int, files: bool) -> int:
     key = db.path, match, files
     before, count = _common.get(key, (0, 0))
     if db.in_memory or rows < _LARGE or abs(rows - before) > _CHANGED * rows:
-        count = _counted(db, name, match, rows, files)
-        if count >= _MIN_COUNTED and rows >= _LARGE and not db.in_memory:
+        sql = f"select count(*) from {name} where {name} match ? and {id_range(files)}"
+        count = int(db.value(sql, (match,)))
+        if count >= _COMMON and rows >= _LARGE and not db.in_memory:
             _common[key] = rows, count
     return count
-
-
-def _counted(db: Database, name: str, match: str, rows: int, files: bool) -> int:
-    """The number of rows that match; for a common word in a large file estimated from samples."""
-    matches = f"from {name} where {name} match ? and {id_range(files)}"
-    if rows <= _EXACT_COUNT_ROWS:
-        return int(db.value(f"select count(*) {matches}", (match,)))
-    few = int(db.value(f"select count(*) from (select 1 {matches} limit {_MIN_COUNTED})", (match,)))
-    if few < _MIN_COUNTED:
-        return few
-    width = int(rows * _WINDOW)
-    firsts = range(rows // _WINDOWS - width, rows, rows // _WINDOWS)  # each quarter's end
-    ends = [(-first - width, -first - 1) if files else (first + 1, first + width) for first in firsts]
-    part = f"(select count(*) from {name} where {name} match ?1 and rowid between ? and ?)"
-    found = int(db.value(f"select {' + '.join([part] * len(ends))}", (match, *chain.from_iterable(ends))))
-    return max(few, round(found / (_WINDOWS * _WINDOW)))
