@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, S
 from dataclasses import field, replace
 from datetime import datetime, timedelta
 from functools import cache, cached_property, partial
-from itertools import accumulate, chain, islice
+from itertools import accumulate, islice
 from typing import TypeVar
 
 from agent_cli import kinds
@@ -184,12 +184,13 @@ class Question:
         return replace(self, idfs=idfs or self.idfs, vector_set=vector_set)
 
 
-def parse(request: Request) -> Question:
+def parse(request: Request, *, counted: bool = True) -> Question:
+    """`counted`: whether its words can be counted; not where the word index is damaged."""
     db, files, excluded = request.db, request.allowed.files, int(request.logged)
     rows, name = size(db, files), cache(partial(word_tables.table, db, "words"))
 
     def count(phrase: str) -> int:
-        return max(0, word_tables.count(db, name(), phrase, rows, files) - excluded)
+        return max(0, word_tables.count(db, name(), phrase, rows, files) - excluded) if counted else 0
 
     words = {word: count(quoted(word)) for word in terms.content_words(request.query)}
     runs = {run: count(gram_phrase(run)) for run in terms.unspaced_runs(request.query)}
@@ -202,29 +203,16 @@ def parse(request: Request) -> Question:
     only_asking = {stem for word in words if terms.only_asks(word) for stem in stems[word]}
     if not counts.keys() - only_asking:
         only_asking = set()
-    question = Question(request.query, {}, {}, stems, words, runs, counts, rows, excluded, only_asking)
-    return _with_authors(request, question.with_idfs())
-
-
-def parse_unweighted(request: Request) -> Question:
-    """Parse a question whose words cannot be counted, because the word index is damaged."""
-    stems = {word: request.db.tokens(word) for word in terms.content_words(request.query)}
-    runs = dict.fromkeys(terms.unspaced_runs(request.query), 0)
-    weights = dict.fromkeys([*chain.from_iterable(stems.values()), *runs], 1.0)
-    return _with_authors(request, Question(request.query, weights, {}, stems, dict.fromkeys(stems, 0), runs))
-
-
-def _with_authors(request: Request, question: Question) -> Question:
-    """With the authors in the log that it names; none when it names all of them."""
-    db = request.db
-    tokens = {name: set(db.tokens(name)) for (name,) in db.rows("select name from speaker")}
+    # The authors in the log that it names; none when it names all of them.
+    tokens = {author: set(db.tokens(author)) for (author,) in db.rows("select name from speaker")}
     asked = set(db.tokens(request.query))
-    authors = frozenset(name for name, stems in tokens.items() if asked & stems)
+    authors = frozenset(author for author, stems_of in tokens.items() if asked & stems_of)
     authors = authors if len(authors) < len(tokens) else frozenset()
     names = set[str]().union(*(tokens[author] for author in authors))
-    telling = {word: stems for word, stems in question.stems.items() if names.isdisjoint(stems)}
-    telling |= {run: [run] for run in question.runs}
-    return replace(question, asked=telling, authors=authors, fact_half_life=request.allowed.fact_half_life)
+    telling = {word: stems_of for word, stems_of in stems.items() if names.isdisjoint(stems_of)}
+    telling |= {run: [run] for run in runs}
+    question = Question(request.query, {}, telling, stems, words, runs, counts, rows, excluded, only_asking, authors)
+    return replace(question.with_idfs(), fact_half_life=request.allowed.fact_half_life)
 
 
 def idf(rows: int, found: int) -> float:

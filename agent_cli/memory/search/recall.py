@@ -417,7 +417,7 @@ def _propose(request: Request) -> _Search:
     question = request.use("words", partial(candidates.parse, request), Question())
     hits = request.use("words", lambda: candidates.by_words(db, question, allowed), no_hits)
     if "words" in request.damaged:
-        question = candidates.parse_unweighted(request)
+        question = candidates.parse(request, counted=False)
     unknown = {word for word, count in question.words.items() if not count}
     no_stems = dict[int, frozenset[str]]()
     guessed = request.use("trigrams", partial(candidates.by_trigrams, request, question, unknown), no_stems)
