@@ -19,7 +19,7 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import apsw
@@ -30,29 +30,17 @@ from agent_cli.store import sealing
 T = TypeVar("T")
 
 
-class Pending(Generic[T]):
-    """The result of some work, perhaps on another thread: a call waits for it, or raises what it raised."""
-
-    def __init__(self, wait: Callable[[], T], is_ready: Callable[[], bool] = lambda: True):
-        self._wait = wait
-        self.is_ready = is_ready  # whether a call gives it at once, or nearly so
-
-    def __call__(self) -> T:
-        return self._wait()
-
-
 class ReadWorker:
     """Runs reads one after the other on a thread and a connection of its own."""
 
     def __init__(self, open_database: "Callable[[], Database]"):
-        from concurrent.futures import ThreadPoolExecutor  # only large files are read in the background
+        from concurrent.futures import ThreadPoolExecutor  # for imports alone
 
         self._executor = ThreadPoolExecutor(1, "read worker")
         self._opened = self._executor.submit(open_database)
 
-    def submit(self, read: "Callable[[Database], T]") -> Pending[T]:
-        reading = self._executor.submit(lambda: read(self._opened.result()))
-        return Pending(reading.result, reading.done)
+    def submit(self, read: "Callable[[Database], T]") -> Callable[[], T]:
+        return self._executor.submit(lambda: read(self._opened.result())).result
 
     def close(self) -> None:
         """Close the connection once the submitted reads are done."""
@@ -151,10 +139,10 @@ class Database:
     def _opener(self) -> Callable[[], "Database"]:
         return partial(_prepared, partial(self._open_again, busy_timeout=self.busy_timeout), self.person)
 
-    def read_in_background(self, read: Callable[["Database"], T]) -> Pending[T]:
+    def read_in_background(self, read: Callable[["Database"], T]) -> Callable[[], T]:
         """Begin a read on another thread and connection; where that would not see the same data, read when asked."""
         if self.in_memory or self._connection.in_transaction:
-            return Pending(lambda: read(self))
+            return partial(read, self)
         if self._read_worker is None:
             self._read_worker = ReadWorker(self._opener())
             weakref.finalize(self, self._read_worker.close)  # also at the end of the process

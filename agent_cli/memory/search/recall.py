@@ -18,7 +18,7 @@ from agent_cli.memory.search import candidates, index, passage_context, ranking,
 from agent_cli.memory.search.candidates import Filter, Question, Request
 from agent_cli.memory.search.ranking import Scored
 from agent_cli.store import ids, meta
-from agent_cli.store.db import Database, IndexDamaged, Pending, Row
+from agent_cli.store.db import Database, IndexDamaged, Row
 from agent_cli.values import frozen
 
 RESCORED = 60  # hits of the word index that are scored again with their context
@@ -34,7 +34,6 @@ _NEAREST = 200  # passages among which a message that tells a preference is look
 _OWN_WORDS = "('typed', 'import')"  # origins of parts of a message that are the person's words
 _IN_TIME = 60  # of the newest in a time, what may be shown of it
 _FINDING = {"words", "exchange", "entity"}  # legs of what was not only found as a neighbour
-_MIN_FOR_THREAD = 20_000  # passages from which another thread is worth it
 _SHORT = 60  # characters of a message that is told with what was said before it
 
 
@@ -361,12 +360,9 @@ def run(request: Request) -> list[Scored]:
     """The scored candidates among files, or among all else, best first. Where what words, names, trigrams and vectors
     propose tells nothing, others take its place. Damaged indexes are left out, and added to `request.damaged`."""
     db, allowed = request.db, request.allowed
-    find_nearest = _start_nearest(request)
     search = _propose(request)
-    ids = [] if find_nearest.is_ready() else search.proposed
-    _add(search, ids)  # another thread looks for the nearest meanwhile; to read all candidates together takes less
-    search.nearest = [id for id, _ in request.use("vectors", find_nearest, list[tuple[int, float]]())]
-    _add(search, [id for id in dict.fromkeys([*search.proposed, *search.nearest]) if id not in ids])
+    search.nearest = _nearest(request)
+    _add(search, list(dict.fromkeys([*search.proposed, *search.nearest])))
     if request.logged:
         _guess_repeated(search)
     question, scored = _score(search)
@@ -400,15 +396,13 @@ def run(request: Request) -> list[Scored]:
     return scored
 
 
-def _start_nearest(request: Request) -> Pending[list[tuple[int, float]]]:
-    """Start to search the nearest vectors while words are searched, on another thread when there are many."""
-    db, vector_set, vector = request.db, request.vector_set, request.vector
+def _nearest(request: Request) -> list[int]:
+    vector_set, vector = request.vector_set, request.vector
     if vector_set is None or vector is None:
-        return Pending(list)
+        return []
     most = CONTEXTUAL_VECTORS if vector_set.unit else VECTORS
-    if (db.value("select max(id) from passage") or 0) < _MIN_FOR_THREAD:
-        return Pending(lambda: vectors.nearest(db, vector_set, vector, most))
-    return db.read_in_background(lambda other: vectors.nearest(other, vector_set, vector, most))
+    look = partial(vectors.nearest, request.db, vector_set, vector, most)
+    return [id for id, _ in request.use("vectors", look, list[tuple[int, float]]())]
 
 
 def _propose(request: Request) -> _Search:

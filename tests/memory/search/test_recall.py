@@ -343,21 +343,6 @@ def test_the_doctor_finds_the_dentist_without_a_word_in_common(db, talk):
     assert dentist not in handles(db, "when do I see the doctor?")
 
 
-def test_another_thread_that_looks_for_the_nearest_changes_nothing(tmp_path):
-    db = empty(tmp_path / "memory.db")
-    db.execute("insert into sqlite_sequence values ('passage', 30000)")  # so many that another thread is worth it
-    session = session_of(db, HERE)
-    for said in ("I have a dentist appointment on Friday", *SMALL_TALK):
-        say(db, session, said)
-    embed(db)
-    apart = find(db, "when do I see the doctor about the weather?", meaning=EMBEDDED)
-    with db.snapshot():  # in which no other connection reads
-        together = recall.find(db, "when do I see the doctor about the weather?", Filter("person"), NOON, 10, EMBEDDED)
-    assert apart == together
-    assert "meaning" in apart.hits[0].legs
-    db.close()
-
-
 @pytest.mark.parametrize(
     ("question", "verdict"),
     columns("""What is the name of the cat of my sister? → known | Has my sister's cat seen the submarine? → maybe
