@@ -104,7 +104,8 @@ def propose(memory: MemoryContext, claim: Claim, *, actor: str = "model") -> Fac
         claim, _ = _with_target(memory, claim)
         if tombstones.contains(db, claim.statement, memory.scope.owner):
             return None
-        for each in [*_known(memory, claim), *_known(memory, replace(claim, place=""))]:
+        everywhere = _known(memory, replace(claim, place="")) if claim.place else []
+        for each in [*_known(memory, claim), *everywhere]:
             if each.state == REJECTED or _has_ended(each, claim):
                 return None
             if each.state == PENDING or each.is_open(memory.time()):
