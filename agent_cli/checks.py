@@ -164,8 +164,8 @@ def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
         db.busy_timeout = _PATIENCE
         check = db.value("pragma quick_check")
         messages = counted(db.value("select count(*) from message"), "message")
-        version = db.value("select sqlite_version()")
-        summary = f"{path}: {format_size(path.stat().st_size)}, {messages}, SQLite {version}, {check}"
+        version, sealed = db.value("select sqlite_version()"), ", sealed" if db.key else ""
+        summary = f"{path}: {format_size(path.stat().st_size)}, {messages}, SQLite {version}{sealed}, {check}"
         fix = "" if check == "ok" else "copy the file, then restore a backup: agent db restore FILE"
         yield Finding("database", check == "ok", summary, fix)
         if key := keyed_hash.key_file(db):  # one that nobody has needed yet is no finding

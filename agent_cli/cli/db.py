@@ -1,6 +1,7 @@
 """`agent db`: the one file that holds everything."""
 
 import os
+import shlex
 from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
@@ -213,6 +214,8 @@ def _seal_anew(
     elif key_file:
         entry, value = "key_file", str(key_file.expanduser().absolute())
         sealing.make_key_file(Path(value))
+        if os.name != "nt" and Path(value).stat().st_mode & 0o077:
+            output.note(f"others on this machine can read the key; `chmod 600 {shlex.quote(value)}` ends that")
         head, secret = sealing.new_head("key file"), sealing.read(Path(value))
     elif command:
         entry, value = "key_command", command

@@ -194,14 +194,13 @@ def _from_keyring(path: Path, head: bytes) -> str | None:
             return _from_secret_service(name_of(head))
     try:
         import keyring  # an extra, which takes a tenth of a second
-    except ImportError:
-        raise FileSealed(f"{path}: the database is sealed, and {_NO_KEYRING}; or {_WAYS}") from None
-    try:
-        found = keyring.get_password(_SERVICE, name_of(head))
+
+        found: str | None = keyring.get_password(_SERVICE, name_of(head))
+        return found
     except Exception as error:  # backends raise what they like
-        why = f"the keyring cannot be used here ({str(error).partition('.')[0] or 'it is locked'})"
-        raise FileSealed(f"{path}: the database is sealed, and {why}: unlock it, or {_WAYS}") from None
-    return found
+        why = f"the keyring cannot be used here ({str(error).partition('.')[0] or 'it is locked'}): unlock it"
+        why = _NO_KEYRING if isinstance(error, ImportError) else why
+        raise FileSealed(f"{path}: the database is sealed, and {why}, or {_WAYS}") from None
 
 
 def _from_secret_service(name: str) -> str:
@@ -223,17 +222,16 @@ def _from_secret_service(name: str) -> str:
 
 def put_in_keyring(head: bytes, secret: str) -> None:
     """Keep a key under its name, and read it back. Raises UsageError."""
+    why = "the keyring of this system takes no key"
     try:
         import keyring
-    except ImportError:
-        raise UsageError(f"{_NO_KEYRING}, or seal with --passphrase, --key-file or --command") from None
-    try:
+
         keyring.set_password(_SERVICE, name_of(head), secret)
-        is_stored = keyring.get_password(_SERVICE, name_of(head)) == secret
-    except Exception:
-        is_stored = False
-    if not is_stored:
-        raise UsageError("the keyring of this system takes no key: seal with --passphrase, --key-file or --command")
+        if keyring.get_password(_SERVICE, name_of(head)) == secret:
+            return
+    except Exception as error:
+        why = _NO_KEYRING if isinstance(error, ImportError) else why
+    raise UsageError(f"{why}: seal with --passphrase, --key-file or --command")
 
 
 def make_key_file(file: Path) -> None:

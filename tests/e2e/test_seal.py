@@ -223,8 +223,10 @@ def test_a_key_whose_change_is_refused_or_left_at_a_backup_opens_every_file_as_b
     backup = home.home / "backup.db"
     whole = backup.read_bytes()
     backup.write_bytes(whole[:5000])
-    assert home("db", "key", "change", "--key-file", str(home.home / "other.key")).code == 6
-    assert works(home)
+    (home.home / "other.key").chmod(0o644)
+    ran = home("db", "key", "change", "--key-file", str(home.home / "other.key"))
+    assert (ran.code, f"the key; `chmod 600 {home.home}/other.key` ends that" in ran.err) == (6, True)
+    assert (works(home), ", sealed, ok" in home("doctor").out) == (True, True)
     backup.write_bytes(whole)
     assert home("db", "seal").out == f"sealed: {backup}\n"
     assert works(home, {"AGENT_DB": str(backup)})

@@ -1,5 +1,6 @@
 """The erasure receipt: the database files and known backups are searched byte by byte for erased text, which can remain
-in a free page, in the journal or in a copy. Freed blocks of the disk, swap and unknown copies are out of reach.
+in a free page, in the journal or in a copy. Freed blocks of the disk, swap and unknown copies are out of reach. Of a
+sealed file the decrypted pages are searched; its journal is not, so it is empty by then or counts as left.
 
 When something is left, the check can be repeated. For this only hashes of the words are stored, while the words stand
 in the clear there anyway; their key lies apart from the database (keyed_hash.py). Parts of words, freed pages of a

@@ -1,5 +1,6 @@
 """Forgetting: what goes with what is named, and that nothing of it is left in the file."""
 
+import contextlib
 import json
 import os
 import random
@@ -25,8 +26,9 @@ from agent_cli.memory.search.recall import Hit
 from agent_cli.memory.summaries import summaries
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Part, ToolCall, ToolResult
-from agent_cli.store import events, ids, jobs, meta
+from agent_cli.store import events, ids, jobs, meta, sealing
 from agent_cli.store.db import Database
+from agent_cli.store.file import open_file
 from agent_cli.tools.tool import ToolContext
 from tests import forgetting
 from tests.agent.jobs.test_worker import job_context
@@ -308,6 +310,18 @@ def test_a_session_that_is_open_stays_without_a_word(db, session):
     erase(db, f"s{session}")
     assert db.rows("select id, title, opening from session") == [(session, "", None)]
     assert log.add_user_message(db, session, HERE, [Part("and on", "typed")], NOON)
+
+
+def test_the_journal_of_a_sealed_file_is_empty_when_it_is_searched_or_counts_as_left(tmp_path):
+    key, path = os.urandom(32) + sealing.new_head("key file"), tmp_path / "memory.db"
+    sealing.KEYS.found[key[32:]] = key
+    with contextlib.closing(open_file(path, NOON, print, key=key)) as db:
+        secret = notes.add(db, HERE, SECRET, noon)
+        with contextlib.closing(db.another_connection()) as reader, reader.snapshot():
+            assert erase(db, secret.handle).left == ["the journal"]
+        assert path.with_name("memory.db-wal").stat().st_size > 0
+        receipt = erasure_receipt.resume(db, noon, SECRET)
+        assert (receipt.clean, path.with_name("memory.db-wal").stat().st_size) == (True, 0)
 
 
 def test_an_index_holds_nothing_of_it_whatever_was_written_before(file):
