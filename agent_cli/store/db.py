@@ -362,16 +362,10 @@ class FileBytes:
                 opened.append(apsw.VFSFile("", name, flags))
                 return opened[-1]
 
-        vfs = Remembered("agent", "")
+        self._vfs = Remembered("agent", "")  # registered as long as it is referred to
         connection = apsw.Connection(str(path), apsw.SQLITE_OPEN_READONLY, vfs="agent")
         _set_key(connection, key, checked=checked)
-        self._file = opened[0]
-
-        def close() -> None:
-            connection.close()
-            vfs.unregister()
-
-        self._close = close
+        self._file, self._close = opened[0], connection.close
 
     def __enter__(self) -> "FileBytes":
         return self

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import BinaryIO
 from urllib.parse import quote, unquote_to_bytes
 
 import apsw
@@ -174,10 +173,8 @@ def open_damaged(path: Path, *, checked: bool = True) -> Database:
     return _checked(Database(path, read_only=True, checked=checked), schema.check)
 
 
-def open_bytes(path: Path) -> BinaryIO | FileBytes:
+def open_bytes(path: Path) -> FileBytes:
     """Open a file to read its bytes, those of a sealed one decrypted. Raises OSError and StoreError."""
-    if path.name.endswith(("-wal", "-journal")):
-        return path.open("rb")
     return FileBytes(path, database.key_of(path))
 
 

@@ -16,7 +16,7 @@ from contextlib import closing, suppress
 from dataclasses import asdict, field
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from agent_cli import arrays, clock, text
 from agent_cli.errors import StoreError, UsageError
@@ -353,7 +353,7 @@ def uncleared_pages(path: Path) -> int:
     return found
 
 
-def _page(opened: BinaryIO | FileBytes, size: int, number: int) -> bytes:
+def _page(opened: FileBytes, size: int, number: int) -> bytes:
     opened.seek((number - 1) * size)
     return opened.read(size)
 
