@@ -335,6 +335,8 @@ class _Server(uvicorn.Server):
         """Turns are ended while their connections are waited for: they are what those wait for."""
         ending = asyncio.create_task(self._state.turns.close())
         await super().shutdown(sockets)
+        if self.force_exit:  # at a second signal, which else is shown as a failure of what runs as long as the server
+            await self.lifespan.shutdown()
         await ending
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:

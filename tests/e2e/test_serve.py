@@ -50,7 +50,8 @@ def test_official_client_talks_over_two_processes_and_the_second_knows_the_first
         answer = client.chat.completions.create(model="agent", messages=talk)
         assert answer.usage.total_tokens > 0
         process.terminate()
-        assert process.wait(20) == 143
+        process.terminate()  # as `timeout` does, or who is impatient
+        assert (process.wait(20), process.stderr.read()) == (143, "")
     assert program.rows("select closed_at is not null, holder from session") == [(1, None)]
 
     talk += [{"role": "assistant", "content": answer.choices[0].message.content}, user("What am I building?")]
