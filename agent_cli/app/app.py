@@ -29,7 +29,7 @@ from agent_cli.memory.language import triples
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.scope import PERSON, Scope, place_of
 from agent_cli.store import file, holder, jobs, keyed_hash, sealing
-from agent_cli.store.db import Database
+from agent_cli.store.db import Database, key_of
 from agent_cli.text import without_surrogates
 
 if TYPE_CHECKING:
@@ -184,6 +184,8 @@ def open_app(
         raise StoreError(f"{path}: there is no folder {path.parent}; make it first, or name another file")
     keys = settings_file.key_folder(environ)
     db = file.open_in_memory(clock.now()) if incognito else file.open_file(path, clock.now(), notice, key_folder=keys)
+    if incognito and reads:
+        key_of(path)  # before a conversation has the terminal
     db.person = "tool" if child else "person"
     try:
         folder = Path(without_surrogates(str(Path.cwd())))

@@ -165,13 +165,12 @@ def seal(
     what is in the file.
     """
     place = _path(invocation).resolve()
-    key = key_of(place)
-    if key and (passphrase or key_file or command):
-        raise UsageError(f"{place} is sealed already; `agent db key change` gives it another key")
-    if key:
-        _reseal(place, key)
-    else:
+    if not (key := key_of(place)):
         _seal_anew(invocation, place, passphrase, key_file, command)
+    elif passphrase or key_file or command:
+        raise UsageError(f"{place} is sealed already; `agent db key change` gives it another key")
+    else:
+        _reseal(place, key)
 
 
 @app.command(decides=True)

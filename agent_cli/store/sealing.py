@@ -151,11 +151,6 @@ def derived(secret: str, head: bytes) -> bytes:
     return key + head
 
 
-def as_secret(key: bytes) -> bytes:
-    """A line that another process of this program derives the same key from."""
-    return f"{key[:_LENGTH].hex()}\n".encode()
-
-
 def new_key() -> str:
     return os.urandom(_LENGTH).hex()
 

@@ -120,6 +120,10 @@ def test_a_passphrase_is_asked_unseen_again_when_it_is_wrong_and_given_up_the_th
     screen.wait("the Schwarzwaldklinik lies")
     assert (screen.ended(), PASSPHRASE in screen.text) == (0, False)
     screen.close()
+    screen = home.at_terminal("--incognito", "--memory")
+    screen.wait(question).type(PASSPHRASE + ENTER)
+    screen.wait_prompt().enter("what of the Schwarzwaldklinik?")
+    screen.wait("lies in Glottertal").close()
     screen = home.at_terminal("notes", "list")
     for times in (1, 2, 3):
         screen.wait(question, times).type("wrong" + ENTER)
