@@ -11,7 +11,6 @@ import os
 import re
 import stat
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -177,14 +176,10 @@ _BLOCKS = _set(
     h5 h6 body html address summary details label form fieldset table tr ul ol dl title"""
 )
 _EMPTY = _set("area base br col embed hr img input link meta param source track wbr")  # tags that nothing stands in
-_REPEATED = _set("p li dt dd td th tr option")  # each ends where the next one begins
 _LEVELS = {f"h{level}": level for level in range(1, 7)}
 _ENDS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<![", "]>"), ("<", ">"))
 _BLANKS = Pattern(r"\s+")
 _CHUNK = 1 << 20
-
-_Enclosing = tuple[str, int]
-"""The block element around a text: its tag, and its line."""
 
 
 class HtmlPage(HTMLParser):
@@ -193,13 +188,12 @@ class HtmlPage(HTMLParser):
     def __init__(self, html: str):
         super().__init__(convert_charrefs=True)
         self._html = _close_markup(html)
-        self._block: _Enclosing = ("", 1)  # of the present pieces
+        self._block = ("", 1)  # the block element around the present pieces: its tag and line
         self._pieces: list[str] = []
         self._ended: list[Block] = []
-        self._open: list[tuple[str, _Enclosing | None]] = [("", self._block)]  # None: no reader sees what stands there
-        self._counts: Counter[str] = Counter()  # of the open tags of each name
+        self._unseen: list[str] = []  # the element that no reader sees, and those of its name in it
         self._title: list[str] = []
-        self._titled = False  # whether the first title has ended
+        self._in_title = False
 
     @property
     def title(self) -> str:
@@ -214,56 +208,47 @@ class HtmlPage(HTMLParser):
             yield from self._ended
             self._ended = []
         self.close()
-        self._end_block()
+        self._next_block("")
         yield from self._ended
 
     def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
-        if tag in _EMPTY:
-            if tag == "br":
-                self.handle_data("\n")
-            return
-        if tag in _REPEATED and self._open[-1][0] == tag:
-            self.handle_endtag(tag)
-        block = self._open[-1][1]
-        if tag in _SKIPPED or any(name == "hidden" for name, _ in attrs):
-            block = None
-        elif block and tag in _BLOCKS:
-            block = tag, self.getpos()[0]
-        self._open.append((tag, block))
-        self._counts[tag] += 1
+        self._in_title = tag == "title" and not self._title
+        if self._unseen:
+            self._unseen += [tag] * (tag == self._unseen[0])
+        elif tag in _SKIPPED or (tag not in _EMPTY and any(name == "hidden" for name, _ in attrs)):
+            self._unseen.append(tag)
+        elif tag in _BLOCKS:
+            self._next_block(tag)
+        elif tag == "br":
+            self.handle_data("\n")
 
     def handle_endtag(self, tag: str) -> None:
-        if not self._counts[tag]:
-            return
-        self._titled = self._titled or tag == "title"
-        last = ""
-        while last != tag:
-            last, _ = self._open.pop()
-            self._counts[last] -= 1
+        self._in_title = False
+        if not self._unseen and tag in _BLOCKS:
+            self._next_block("")
+        elif tag in self._unseen:
+            self._unseen.pop()
 
     def handle_data(self, data: str) -> None:
-        if self._counts["title"] and not self._titled:
+        if self._in_title:
             self._title.append(data)
-        block = self._open[-1][1]
-        if block is None:
+        if self._unseen:
             return
-        if block is not self._block:
-            self._end_block()
-            self._block = block
-        if block[0] != "pre":
+        if self._block[0] != "pre":
             data = _BLANKS.sub(" ", data)
             if not self._pieces or self._pieces[-1].endswith(" "):
                 data = data.lstrip()
         if data:
             self._pieces.append(data)
 
-    def _end_block(self) -> None:
-        tag, line = self._block
+    def _next_block(self, tag: str) -> None:
+        """End the present block, and begin one in this element."""
+        begun, line = self._block
         words = "".join(self._pieces).strip("\n").rstrip()
         if words:
-            level = _LEVELS.get(tag, 0) if len(words) <= MAX_HEADING else 0
-            self._ended.append(Block(line, words, level, whole=tag == "pre"))
-        self._pieces = []
+            level = _LEVELS.get(begun, 0) if len(words) <= MAX_HEADING else 0
+            self._ended.append(Block(line, words, level, whole=begun == "pre"))
+        self._block, self._pieces = (tag, self.getpos()[0]), []
 
 
 def _close_markup(html: str) -> str:
