@@ -26,7 +26,6 @@ from agent_cli.agent.jobs.worker import TIME_LIMIT
 from agent_cli.app import background, models, turns
 from agent_cli.app.app import App
 from agent_cli.cli import ask, consent, output
-from agent_cli.cli import skills as skill_commands
 from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.options import AsJson, Decision, Hidden, Yes, argument, flag, noun, option
 from agent_cli.errors import AgentError, Cancelled, StoreBusy, UsageError
@@ -93,7 +92,7 @@ def add(
     Times are those of the machine's clock. Missed runs are made up by a single one.
     """
     if skill:
-        found = skill_commands.find_skill(app_, skill)
+        found = skills.named(app_.db, app_.scope.owner, skill)
         if not found.is_accepted:
             state = "hidden" if found.hidden_at else found.state
             way = " (agent skills review)" if state == "pending" else ""

@@ -68,7 +68,7 @@ def show(
     file: str = option("--file", "Print one of its files, as in scripts/build.sh.", ""),
 ) -> None:
     """Show a skill whole, as it is or was."""
-    skill = find_skill(app_, name)
+    skill = skills.named(app_.db, app_.scope.owner, name)
     if file:
         output.say(text.visible(skills.file_text(skill, file)).rstrip("\n"))
         return
@@ -180,7 +180,7 @@ def _queue(app_: App, name: str, words: str, origin: Origin) -> None:
 @app.command(decides=True)
 def edit(app_: App, name: SkillName) -> None:
     """Change a skill in your editor; its former version stays."""
-    skill = find_skill(app_, name)
+    skill = skills.named(app_.db, app_.scope.owner, name)
     if skill.hidden_at or skill.state not in (ACCEPTED, PENDING):
         how = f"; `agent skills restore {skill.name}` brings it back" if skill.hidden_at else ""
         raise UsageError(f"{skill.handle} is {'hidden' if skill.hidden_at else skill.state}, and stays as it is{how}")
@@ -200,7 +200,7 @@ def edit(app_: App, name: SkillName) -> None:
 @app.command(decides=True)
 def rm(app_: App, names: list[str] = argument(metavar="NAME...")) -> None:
     """Hide skills; `restore` brings them back, `agent forget` erases."""
-    chosen = list(dict.fromkeys(find_skill(app_, name) for name in names))
+    chosen = list(dict.fromkeys(skills.named(app_.db, app_.scope.owner, name) for name in names))
     for skill in chosen:
         if skill.state == PENDING:
             raise UsageError(f"{skill.handle} waits for your yes or no: `agent skills review` asks for it")
@@ -215,7 +215,7 @@ def rm(app_: App, names: list[str] = argument(metavar="NAME...")) -> None:
 @app.command(decides=True)
 def restore(app_: App, name: SkillName, version: InVersion = None) -> None:
     """Bring a hidden skill back, or an older version of one."""
-    skill = find_skill(app_, name, hidden=version is None)
+    skill = skills.named(app_.db, app_.scope.owner, name, hidden=version is None)
     if skill.state != ACCEPTED:
         raise UsageError(f"{skill.handle} is {skill.state}: only a skill that was accepted can be brought back")
     if skill.hidden_at is None and version in (None, skill.version):
@@ -238,7 +238,7 @@ def export(
     force: bool = flag("--force", "Overwrite other files."),
 ) -> None:
     """Print a skill as its SKILL.md, or write several to a folder."""
-    chosen = list(dict.fromkeys(find_skill(app_, name) for name in names or ()))
+    chosen = list(dict.fromkeys(skills.named(app_.db, app_.scope.owner, name) for name in names or ()))
     if to is None:
         if len(chosen) != 1:
             raise UsageError("name the one skill to print, or say with --to where to write them all")
@@ -310,19 +310,6 @@ def _import(memory: MemoryContext, file: Path, accept: bool) -> bool:
         names = text.listed([*map(text.one_line, left)], _FILES_NAMED)
         output.note(f"{skill.name}: what stands beside its SKILL.md was left: {names}")
     return True
-
-
-def find_skill(app_: App, name: str, *, hidden: bool = False) -> skills.Skill:
-    """The skill of a name or handle; of several an accepted (with `hidden` a hidden) one. Raises UsageError."""
-    owner = app_.scope.owner
-    try:
-        return skills.named(app_.db, owner, name, hidden=hidden)
-    except UsageError:
-        rest = skills.listing(app_.db, owner, hidden=not hidden)
-        others = [each for each in (*skills.pending(app_.db, owner), *rest) if each.name == name.strip()]
-        if not others:
-            raise
-        return others[-1]
 
 
 def _short(skill: skills.Skill) -> str:

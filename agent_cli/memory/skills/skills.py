@@ -158,18 +158,20 @@ class Skill(Proposed):
 
 
 def named(db: Database, owner: str, name_or_handle: str, *, hidden: bool = False) -> Skill:
-    if found := called(db, owner, name_or_handle.strip(), hidden=hidden):
-        return found
+    """The skill of a name or handle; of several an accepted (with `hidden` a hidden) one. Raises UsageError."""
+    where = """owner = ? and name = ? and (state = 'pending' and hidden_at is null or state = 'accepted')
+               order by state = 'accepted' and (hidden_at is not null) = ? desc, state, id desc limit 1"""
+    if found := SKILLS.select(db, where, (owner, name_or_handle.strip(), hidden)):
+        return found[0]
     try:
         return get(db, ids.number("skill", name_or_handle), owner)
     except UsageError as error:
         raise UsageError(f"there is no skill {name_or_handle!r}; `agent skills list` shows them all") from error
 
 
-def called(db: Database, owner: str, name: str, *, hidden: bool = False) -> Skill | None:
-    """The accepted skill of this name, or the last hidden one."""
-    where = f"""owner = ? and name = ? and state = 'accepted' and hidden_at is {"not null" if hidden else "null"}
-                order by id desc limit 1"""
+def called(db: Database, owner: str, name: str) -> Skill | None:
+    """The accepted skill of this name."""
+    where = "owner = ? and name = ? and state = 'accepted' and hidden_at is null limit 1"
     return next(iter(SKILLS.select(db, where, (owner, name))), None)
 
 
