@@ -102,7 +102,7 @@ class Life:
 
     def __init__(self, home: Path, seed: int, *, file: bool):
         self.chance = random.Random(seed)
-        self.machines = [Machine(home, name, self.chance.choice((0, -5, 7)), file=file) for name in "abc"]
+        self.machines = [Machine(home, name, self.chance.choice((0, -5, 7, 300)), file=file) for name in "abc"]
         self.count = 0
         self.erased: set[str] = set()
 
@@ -139,7 +139,8 @@ class Life:
             adoption.add(machine.memory, claim)
 
     def note(self, machine: Machine) -> None:
-        notes.add(machine.db, HERE, f"a note on {self.word()}", machine.time)
+        words = self.chance.choice([self.word(), self.word(), "what was noted elsewhere as well"])
+        notes.add(machine.db, HERE, f"a note on {words}", machine.time)
 
     def edit(self, machine: Machine) -> None:
         if id := self.some(machine, "note", "hidden_at is null"):

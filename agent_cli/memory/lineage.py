@@ -94,6 +94,7 @@ class ErasureRequest:
     owner: str = PERSON
     topic: str = ""
     sentences: Mapping[int, frozenset[int]] = field(default_factory=dict)  # to be cut out of a message, from 1
+    elsewhere: bool = False  # whether another machine has erased it, and its hashes come from there
 
     def with_(self, other: "ErasureRequest") -> "ErasureRequest":
         """What both name."""

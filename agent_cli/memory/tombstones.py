@@ -15,12 +15,13 @@ JOB = "forget"  # empties the journal of erased rows
 JOURNAL, PAGES = "all", "pages"  # subjects: the journal, and the first words of index pages
 
 
-def add(db: Database, texts: Iterable[str], now: datetime, owner: str = PERSON) -> None:
-    """Store the hashes of erased texts. Runs in the caller's transaction."""
+def add(db: Database, texts: Iterable[str], now: datetime, owner: str = PERSON, *, repeated: bool = False) -> None:
+    """Store the hashes of erased texts. `repeated`: those that were stored before get a later time. Runs in the
+    caller's transaction."""
     hashes = set(keyed_hash.digests(db, (_owned_form(owner, text) for text in texts if text.strip())))
-    db.execute_many(
-        "insert into forgotten values (?, ?) on conflict do nothing", [(each, clock.utc(now)) for each in hashes]
-    )
+    query = """insert into forgotten (hash, at) values (?, ?) on conflict do update set seen = '{}',
+                  at = max(excluded.at, strftime('%Y-%m-%dT%H:%M:%fZ', at, '+0.001 seconds')) where ?"""
+    db.execute_many(query, [(each, clock.utc(now), repeated) for each in hashes])
 
 
 def any_exist(db: Database) -> bool:
@@ -55,9 +56,21 @@ def _times(db: Database, texts: Iterable[str], owner: str) -> list[str]:
     return [max(known.get(each, "") for each in of_text) for of_text in hashes]
 
 
-def receive(db: Database, hash: str, at: str) -> None:
-    """Store the hash of a text that was erased on another machine. Runs in the caller's transaction."""
-    db.execute("insert into forgotten values (?, ?) on conflict do update set at = max(at, excluded.at)", (hash, at))
+def receive(db: Database, hash: str, at: str) -> bool:
+    """Store the hash of a text that was erased on another machine; whether it is new. Runs in the caller's
+    transaction."""
+    query = """insert into forgotten values (?, ?, (select json_group_object(name, seq) from sqlite_sequence))
+               on conflict do update set at = excluded.at, seen = excluded.seen where excluded.at > at"""
+    return bool(db.execute(query, (hash, at)))
+
+
+def known_at(db: Database, text: str, table: str, id: int) -> str:
+    """The last time of which it was known that the text of this row was erased, when the row was made; empty: it was
+    not known. Clocks do not matter, they may be wrong: a row that was made later has a higher id."""
+    query = """select max(at) from forgotten where hash in (select value from json_each(?))
+               and ? > coalesce(seen ->> ?, 0)"""
+    (hashes,) = keyed_hash.all_digests(db, [_owned_form(PERSON, text)])
+    return db.value(query, (hashes, id, table)) or ""
 
 
 def time_of(db: Database, hash: str) -> str | None:

@@ -16,6 +16,7 @@ from agent_cli.store.db import Database, Row
 from agent_cli.values import frozen
 
 TABLES = ("session", "message", "tool_call", "note", "fact", "skill", "summary", "task")  # referring ones later
+SOURCES = ("message", "session", "summary", "fact")  # of what a summary may be made
 FORGOTTEN = "forgotten"  # kind of a hash of erased text
 _LOCAL = {  # columns that only this machine uses, and others that no segment has
     "session": "opened_at holder terminal opening profile read_to reflected_to unlearned_to",
@@ -34,6 +35,7 @@ class Table:
     name: str
     columns: tuple[str, ...]
     refs: Mapping[str, str]
+    required: frozenset[str]  # that are never null
     parents: frozenset[str]
     soft: str  # a reference to a row of the same table that may come later
 
@@ -59,15 +61,14 @@ def tables() -> dict[str, Table]:
 
 def _table(db: Database, name: str) -> Table:
     local = {"id", "uid", *_LOCAL.get(name, "").split()}
-    found = db.rows('select name, "notnull" from pragma_table_info(?)', (name,))
+    found = db.rows('select name, "notnull", dflt_value is null from pragma_table_info(?)', (name,))
     refs = dict(db.rows('select "from", "table" from pragma_foreign_key_list(?)', (name,))) | {
         each: name for each in [_SOFT.get(name)] if each
     }
-    needed = {column for column, not_null in found if column in refs and not_null}
-    needed |= {"session_id"} & {*refs} if name in ("fact", "summary") else set()
-    return Table(
-        name, tuple(column for column, _ in found if column not in local), refs, frozenset(needed), _SOFT.get(name, "")
-    )
+    required = {column for column, not_null, has_no_default in found if not_null and has_no_default} - local
+    parents = {*refs} & (required | ({"session_id"} if name in ("fact", "summary") else set()))
+    columns = tuple(column for column, _, _ in found if column not in local)
+    return Table(name, columns, refs, frozenset(required), frozenset(parents), _SOFT.get(name, ""))
 
 
 # Turning it on and off.
@@ -111,11 +112,11 @@ def _existing(db: Database) -> dict[str, str]:
 def send_all(db: Database) -> None:
     """Note every row as one to be sent. Runs in the caller's transaction."""
     db.execute("delete from sync_unsent")
+    db.execute(f"insert into sync_unsent (kind, uid) select '{FORGOTTEN}', hash from forgotten")  # before what knows it
     for name in TABLES:
         where = " and ".join([f"{_owner(name, name)} = 'person'", *_complete(name, name)])
         db.execute(f"insert into sync_unsent (kind, uid) select '{name}', uid from {name} where {where} order by id")
     db.execute("insert into sync_unsent (kind, uid) select kind, uid from sync_deleted where everywhere")
-    db.execute(f"insert into sync_unsent (kind, uid) select '{FORGOTTEN}', hash from forgotten")
 
 
 def _owner(table: str, row: str) -> str:
@@ -171,7 +172,8 @@ def _triggers() -> dict[str, str]:
         )
     of_fact = "select 'fact', uid from fact where id = new.fact_id and owner = 'person'"
     add("source_new", "insert", "fact_source", [], unsent.format(of_fact))
-    add("forgotten_new", "insert", FORGOTTEN, [], unsent.format(f"values ('{FORGOTTEN}', new.hash)"))
+    for when in ("insert", "update"):
+        add(f"forgotten_{when}", when, FORGOTTEN, [], unsent.format(f"values ('{FORGOTTEN}', new.hash)"))
     return made
 
 
@@ -235,10 +237,7 @@ def read(db: Database, table: Table, uids: Iterable[str]) -> dict[str, Data]:
 
 
 _ROW = "case s.kind {} end".format(
-    " ".join(
-        f"when '{kind}' then (select uid from {kind} where id = s.row)"
-        for kind in ("message", "session", "summary", "fact")
-    )
+    " ".join(f"when '{kind}' then (select uid from {kind} where id = s.row)" for kind in SOURCES)
 )
 
 
@@ -257,22 +256,14 @@ def _sources(db: Database, table: str, uids: Sequence[str]) -> list[tuple[str, l
 # What is known of rows.
 
 
-_CANONICAL = "coalesce((select canonical from sync_alias where uid = :uid), :uid)"
-
-
-def canonical(db: Database, uid: str) -> str:
-    return str(db.value(f"select {_CANONICAL}", {"uid": uid}))
-
-
-def locate(db: Database, kind: str, uid: str) -> int | None:
-    id: int | None = db.value(f"select id from {kind} where uid = {_CANONICAL}", {"uid": uid})
-    return id
-
-
-def deletion(db: Database, uid: str) -> bool | None:
-    """Whether a row that was deleted is so everywhere; None: it was not deleted."""
-    found = db.value(f"select everywhere from sync_deleted where uid = {_CANONICAL}", {"uid": uid})
-    return None if found is None else bool(found)
+def find(db: Database, kind: str, uid: str) -> tuple[str, int | None, bool | None]:
+    """Of a row, the uid by which it is known, its id, and whether it was deleted everywhere; None: it is not here, or
+    it was not deleted."""
+    query = f"""select uid, (select id from {kind} where uid = k.uid),
+                       (select everywhere from sync_deleted where uid = k.uid)
+                from (select coalesce((select canonical from sync_alias where uid = ?1), ?1) as uid) k"""
+    (row,) = db.rows(query, (uid,))
+    return row
 
 
 def mark_deleted(db: Database, kind: str, uid: str, *, everywhere: bool = True, send: bool = False) -> None:

@@ -56,6 +56,10 @@ class IndexDamaged(StoreError):
     """A derived table cannot be read or written. It can be rebuilt; nothing canonical is lost."""
 
 
+class RowsRefused(StoreError):
+    """Rows of another file are none that this one can hold."""
+
+
 class TransactionLost(StoreError):
     """SQLite rolled back a whole transaction by itself, for instance out of memory because of a damaged index."""
 
@@ -223,6 +227,14 @@ class Database:
             if isinstance(error.__cause__, apsw.CorruptError):
                 raise IndexDamaged(f"{self.path}: an index is damaged ({error.__cause__})") from error
             raise
+
+    @contextmanager
+    def foreign_rows(self, path: Path) -> Iterator[None]:
+        """For rows of another file: where this one cannot hold them, RowsRefused is raised."""
+        try:
+            yield
+        except apsw.ConstraintError as error:
+            raise RowsRefused(f"{path} holds what no agent writes ({error})") from error
 
     def tokens(self, text: str) -> list[str]:
         """The stemmed words of a text, as in the word index."""

@@ -101,7 +101,7 @@ def _damaged_texts(db: Database, table: str) -> Iterator[str]:
     texts = [name for name, type_, _ in found if type_ == "TEXT"]
     for row in db.each(f'select {", ".join(map(text_as_bytes, [*key, *texts]))} from "{table}"') if texts else ():
         for column, value in zip(texts, row[len(key) :], strict=True):
-            if isinstance(value, bytes) and (why := _fault(table, column, value)):
+            if isinstance(value, bytes) and (why := fault(table, column, value)):
                 yield f"{_row_name(table, row[: len(key)])}: {why}"
 
 
@@ -146,7 +146,7 @@ def text_as_bytes(column: str) -> str:
     return f'iif(typeof("{column}") = \'text\', cast("{column}" as blob), "{column}")'
 
 
-def _fault(table: str, column: str, value: bytes) -> str:
+def fault(table: str, column: str, value: bytes) -> str:
     """What is wrong with a text; empty when nothing is."""
     try:
         text = value.decode("utf-8")

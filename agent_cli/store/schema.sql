@@ -242,7 +242,8 @@ create index fact_version_batch on fact_version (batch);
 
 create table forgotten (                        -- keyed hashes of erased texts, so that no import restores them
     hash text primary key,
-    at text not null
+    at text not null,                           -- the last time; each time later than the one before
+    seen text not null default '{}'             -- from another machine: the last ids here then, {table: id}
 ) strict, without rowid;
 
 -- Skills: how something is done. They are accepted by memory/skills/skills.py.

@@ -13,18 +13,23 @@ import secrets
 import socket
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from agent_cli import atomic_file
 from agent_cli.errors import StoreBusy, StoreError, UsageError
-from agent_cli.store import keyed_hash
-from agent_cli.store.changes import Data
-from agent_cli.store.db import Database
+from agent_cli.store import changes, file_check, keyed_hash
+from agent_cli.store.changes import FORGOTTEN, Data
+from agent_cli.store.db import Database, RowsRefused
 from agent_cli.values import frozen
 
 FORMAT = 1
 _MOST, _SMALL = 30, 1_000_000  # segments of a machine, of which those of so many bytes are merged
+_LATEST = 2**53  # milliseconds: no stamp is as high
 _SALT = 16  # bytes with which each sealed file begins
+_TABLE = "CREATE TABLE entry (id integer primary key, kind text, uid text, data text) strict"
+_UID = re.compile(r"[0-9A-Z]{26}|[0-9a-f]{32}")  # of a row, or a hash
 _NAME = re.compile(r"(\d{1,12})-(\d{1,12})-(\d{1,15})-[0-9a-f]{8}\.segment")
 _KEY_NAME = re.compile(r"[0-9a-f]{16}")
 _MACHINE = re.compile(r"[a-z0-9-]+")
@@ -78,19 +83,25 @@ class Folder:
                     found.append(Segment(path, *map(int, match.groups())))
         return sorted(found, key=lambda each: (each.first, -each.last))
 
-    def read(self, segment: Segment) -> Iterator[Entry]:
-        """Raises StoreError when it cannot be read, or a newer program wrote it."""
-        with closing(Database(segment.path, read_only=True, key=self.key)) as db:
-            if db.value("pragma user_version") > FORMAT:
-                raise StoreError(f"{segment.path} is of a newer agent, update agent-cli here")
-            for kind, uid, data in db.each("select kind, uid, data from entry order by id"):
-                yield kind, uid, json.loads(data) if data else None
+    def read(self, segment: Segment) -> list[Entry]:
+        """Raises RowsRefused when it cannot be read, a newer program wrote it, or no program of ours."""
+        try:
+            with closing(Database(segment.path, read_only=True, key=self.key)) as db:
+                if db.value("pragma user_version") > FORMAT:
+                    raise StoreError(f"{segment.path} is of a newer agent, update agent-cli here")
+                if db.value("select group_concat(sql) from sqlite_schema") != _TABLE:
+                    raise LookupError
+                return [_checked(*row) for row in db.rows("select kind, uid, data from entry order by id")]
+        except StoreError as error:
+            raise RowsRefused(str(error).partition(";")[0]) from error
+        except (LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
+            raise RowsRefused(f"{segment.path} holds what no agent writes") from error
 
     def read_own(self, segment: Segment) -> list[Entry] | None:
         """The rows of a segment of this machine; None: it cannot be read, and is deleted, so that all is sent anew."""
         try:
-            return list(self.read(segment))
-        except StoreError:
+            return self.read(segment)
+        except RowsRefused:
             segment.path.unlink(missing_ok=True)
             return None
 
@@ -104,7 +115,7 @@ class Folder:
             with closing(Database(part, "delete", key=self.key + os.urandom(_SALT))) as db:
                 db.execute(f"pragma journal_mode = off; pragma synchronous = off; pragma user_version = {FORMAT}")
                 with db.write():
-                    db.execute("create table entry (id integer primary key, kind text, uid text, data text) strict")
+                    db.execute(_TABLE)
                     rows = ((kind, uid, data and json.dumps(data, ensure_ascii=False)) for kind, uid, data in entries)
                     db.execute_many("insert into entry (kind, uid, data) values (?, ?, ?)", rows)
             size = part.stat().st_size
@@ -162,6 +173,31 @@ class Folder:
                     latest = {(kind, uid): data for some in rows for kind, uid, data in some or ()}
                     self.replace(run, run[0].first, run[-1].last, ((*name, data) for name, data in latest.items()))
             run = [each] if each and each.size <= _SMALL else []
+
+
+def _checked(kind: str, uid: str, text: str | None) -> Entry:
+    """A row that an agent may have written; for another one ValueError, TypeError or the like is raised. What a column
+    may hold is left to the database that takes it."""
+    data, table = json.loads(text, parse_constant=int) if text else None, changes.tables().get(kind)
+    uids, times, values, valid = [uid], list[str](), list[Any](), list[bool]()
+    if data and kind == FORGOTTEN:
+        times.append(data["at"])
+    elif data and table:
+        columns = {column: value for column, value in data["columns"].items() if value is not None}
+        uids += [columns[each] for each in table.refs if each in columns]
+        values += columns.values()
+        valid += [columns.get("owner", "person") == "person", table.required <= columns.keys()]
+        valid += [not file_check.fault(kind, each, str(value).encode()) for each, value in columns.items()]
+        valid += [0 <= base <= stamp < _LATEST for stamp, base in data["stamps"].values()]
+        for first, second, third in data.get("sources", ()):
+            values += [first, second, third]
+            uids.append(second if kind == "summary" else first)
+            times += [] if kind == "summary" else [third]
+            valid.append(kind != "summary" or first in changes.SOURCES)
+    valid += [isinstance(each, str) or -(2**63) <= each < 2**63 for each in values]
+    if not all(valid) or not all(map(_UID.fullmatch, uids)) or not all(map(datetime.fromisoformat, times)):
+        raise ValueError
+    return kind, uid, data if table or kind == FORGOTTEN else None
 
 
 def open_folder(db: Database, root: Path) -> Folder:

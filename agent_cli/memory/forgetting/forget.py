@@ -174,7 +174,7 @@ def erase(db: Database, plan: ErasurePlan, time: clock.Clock) -> None:
             copy.erase(db, copies.rows[copy.name])
         for table in TABLES.values():
             texts = table.texts(db, table.remembered, walk.losing_words(table.name))
-            tombstones.add(db, texts, time(), walk.request.owner)
+            tombstones.add(db, texts, time(), walk.request.owner, repeated=not walk.request.elsewhere)
         for owner in reversed(OWNERS):  # referring rows first; rows leave the index before their text goes
             owner.erase(db, walk, time)
         index.drop_unused(db)

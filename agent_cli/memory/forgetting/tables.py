@@ -91,7 +91,8 @@ def _derive_messages(db: Database, walk: Walk) -> None:
 def _erase_messages(db: Database, walk: Walk, time: clock.Clock) -> None:
     worded = "select at, text from message where text <> '' and id {ids}"
     messages = lineage.rows(db, worded, walk.losing_words("message"))
-    tombstones.add(db, (tombstones.message_form(at, text) for at, text in messages), time(), walk.request.owner)
+    forms, request = [tombstones.message_form(at, text) for at, text in messages], walk.request
+    tombstones.add(db, forms, time(), request.owner, repeated=not request.elsewhere)
     for id, cut in walk.partial["message"].items():
         spans = text.sentence_spans(db.value("select text from message where id = ?", (id,)))
         log.cut(db, id, [spans[number - 1] for number in sorted(cut.removed)])
@@ -277,7 +278,7 @@ for _table in TABLES.values():
 _WORDLESS = """uid owner kind at holder terminal profile role finish model method hash may pasted legs grain period
     state operation origin trust valid_from valid_to in_profile change batch actor zone repeats starts snoozed_to cron
     target running_since lease_until link event.subject job.subject meta.key meta.value migration.name tool_call.name
-    day.words sync_change.name sync_alias.canonical sync_position.machine"""
+    day.words forgotten.seen sync_change.name sync_alias.canonical sync_position.machine"""
 
 
 def text_columns(db: Database, table: str) -> list[str]:

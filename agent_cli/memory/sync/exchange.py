@@ -3,21 +3,21 @@ has changed here is written as this machine's next segment."""
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from agent_cli.errors import AgentError, StoreError
+from agent_cli.errors import AgentError
 from agent_cli.memory import tombstones
 from agent_cli.memory.forgetting.erasure_receipt import Receipt
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.sync import merge
 from agent_cli.memory.sync.merge import Taken
 from agent_cli.store import changes, events, jobs, meta, segments
-from agent_cli.store.changes import FORGOTTEN
-from agent_cli.store.db import Database
+from agent_cli.store.changes import FORGOTTEN, Data
+from agent_cli.store.db import Database, RowsRefused
 from agent_cli.store.segments import Entry, Folder, Segment
 
 JOB = "sync"
@@ -95,16 +95,16 @@ def _read(memory: MemoryContext, folder: Folder, machine: str, done: Exchange, p
             done.left.append(f"{found.path.name} of {machine} has not come whole yet: it is read the next time")
             return
         try:
-            entries = list(folder.read(found))
-        except StoreError as error:
+            entries = folder.read(found)
+            with db.foreign_rows(found.path), db.write():
+                merge.take(memory, entries, done.taken)
+                changes.set_position(db, machine, found.last)
+        except RowsRefused as error:
             done.left.append(
-                f"{str(error).partition(';')[0]}: it is tried again the next time; if it stays so, delete that file, "
-                f"and {machine} writes it anew"
+                f"{error}: it is tried again the next time; if it stays so, delete that file, and {machine} writes it "
+                "anew"
             )
             return
-        with db.write():
-            merge.take(memory, entries, done.taken)
-            changes.set_position(db, machine, found.last)
         count += len(entries)
         progress(f"read from {machine}", count, None)
     if any(each.last > number for each in there):
@@ -187,10 +187,21 @@ def _entries(db: Database, rows: list[tuple[str, str]]) -> Iterator[Entry]:
     """The rows as they are now, in this order, with the other ids of those that are gone."""
     by_kind = {kind: [uid for each, uid in rows if each == kind] for kind in Counter(kind for kind, _ in rows)}
     read = {kind: changes.read(db, table, by_kind[kind]) for kind, table in changes.tables().items() if kind in by_kind}
+    for kind, found in read.items():
+        _add_knowledge(db, kind, found)
     for kind, uid in rows:
         if kind == FORGOTTEN:
             yield kind, uid, {"at": tombstones.time_of(db, uid)}
         elif data := read[kind].get(uid):
             yield kind, uid, data
-        elif changes.deletion(db, uid):
+        elif changes.find(db, kind, uid)[2]:
             yield from ((kind, each, None) for each in (uid, *changes.aliases(db, uid)))
+
+
+def _add_knowledge(db: Database, kind: str, found: Mapping[str, Data]) -> None:
+    """Say of the rows whose text was erased up to when that was known here, as they were made: no other machine takes
+    one that knew less than it does."""
+    texts = {uid: merge.remembered_text(kind, data["columns"]) for uid, data in found.items()}
+    erased = tombstones.erased_among(db, texts.values())
+    for uid in (uid for uid, text in texts.items() if text in erased):
+        found[uid]["known"] = tombstones.known_at(db, texts[uid], kind, changes.find(db, kind, uid)[1] or 0)

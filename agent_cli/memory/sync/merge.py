@@ -9,7 +9,9 @@ day or an imported conversation, become one.
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from agent_cli import clock, kinds, text
@@ -32,7 +34,7 @@ from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.summaries.summaries import Source
 from agent_cli.store import changes, ids, jobs
 from agent_cli.store.changes import FORGOTTEN, NEVER, Change, Data, Table
-from agent_cli.store.db import Database
+from agent_cli.store.db import Database, RowsRefused
 from agent_cli.store.segments import Entry
 from agent_cli.values import frozen
 
@@ -65,9 +67,9 @@ def take(memory: MemoryContext, entries: Sequence[Entry], taken: Taken) -> None:
     db, tables = memory.db, changes.tables()
     with changes.applying(db):
         changes.pass_stamps(db, (stamp for _, _, data in entries if data for stamp in data.get("stamps", {}).values()))
-        for kind, uid, data in entries:
+        for kind, uid, data in sorted(entries, key=lambda entry: entry[0] != FORGOTTEN):
             if not _take(memory, tables, kind, uid, data, taken):
-                changes.wait(db, kind, changes.canonical(db, uid), data or {})
+                changes.wait(db, kind, changes.find(db, kind, uid)[0], data or {})
 
 
 def _take_waiting(memory: MemoryContext, taken: Taken) -> None:
@@ -78,9 +80,11 @@ def _take_waiting(memory: MemoryContext, taken: Taken) -> None:
         while found:
             found = False
             for id, kind, uid, data in changes.waiting(db):
-                if _take(memory, tables, kind, uid, data, taken):
-                    changes.erase_waiting(db, [id])
-                    found = True
+                with suppress(RowsRefused), db.foreign_rows(Path()), db.write():
+                    if not _take(memory, tables, kind, uid, data, taken):
+                        continue
+                changes.erase_waiting(db, [id])
+                found = True
 
 
 def _take(
@@ -88,17 +92,17 @@ def _take(
 ) -> bool:
     """Take one row; False when it has to wait."""
     db = memory.db
-    if kind == FORGOTTEN:
-        tombstones.receive(db, uid, (data or {})["at"])
+    if kind == FORGOTTEN and data and tombstones.receive(db, uid, data["at"]):
+        changes.send_again(db, [(kind, uid)])  # before what is said here from now on
     if kind not in tables:  # a newer program's
         return True
-    known = changes.canonical(db, uid)
+    known, id, everywhere = changes.find(db, kind, uid)
     if not data:
-        changes.mark_deleted(db, kind, known, send=known != uid and changes.deletion(db, known) is None)
-        return changes.locate(db, kind, known) is None  # else it waits until it is erased
-    if (everywhere := changes.deletion(db, uid)) is not None:
+        changes.mark_deleted(db, kind, known, send=known != uid and everywhere is None)
+        return id is None  # else it waits until it is erased
+    if everywhere is not None:
         if known != uid:
-            changes.mark_deleted(db, kind, uid, everywhere=everywhere, send=everywhere)
+            changes.mark_deleted(db, kind, uid, everywhere=bool(everywhere), send=bool(everywhere))
         return True
     table = tables[kind]
     values, waits = dict[str, Any](), False
@@ -106,30 +110,35 @@ def _take(
         if column not in table.columns:
             continue
         if value and column in table.refs:
-            target = table.refs[column]
-            id, lost = changes.locate(db, target, value), changes.deletion(db, value)
-            if id is None and lost is None:
+            _, target, lost = changes.find(db, table.refs[column], value)
+            if target is None and lost is None:
                 if column != table.soft:
                     return False
                 waits = True
                 continue
-            if id is None and column in table.parents:
-                if changes.locate(db, kind, uid) is None:
+            if target is None and column in table.parents:
+                if id is None:
                     return True  # its machine sends it again, should it stay there
                 continue
-            value = id
+            value = target
         values[column] = value
     found = [_source(db, kind, each) for each in data.get("sources", ())]
     if None in found:
         return False
     sources = [each for each in found if each and each[0] != _DELETED]
     message = data["columns"].get("message_id")
-    if kind == "fact" and message and not sources and values["message_id"] is None and changes.deletion(db, message):
+    if (
+        kind == "fact"
+        and message
+        and not sources
+        and values["message_id"] is None
+        and changes.find(db, "message", message)[2]
+    ):
         changes.mark_deleted(db, kind, uid, send=True)  # it was learned from nothing else
         return True
     if kind == "summary" and ("", True) in [(each[1], each[2]) for each in found if each and each[0] == _DELETED]:
         return True  # made from something erased: its machine sends another when it has erased that too
-    return _put(memory, _Arrived(table, uid, values, data, sources), known, taken) and not waits
+    return _put(memory, _Arrived(table, uid, values, data, sources), known, id, taken) and not waits
 
 
 _DELETED = "deleted"
@@ -163,16 +172,15 @@ class _Arrived:
 def _source(db: Database, kind: str, source: Sequence[Any]) -> tuple[Any, ...] | None:
     """A source of a fact or a summary with an id in place of the uid; None: it has not come yet."""
     of, uid, *rest = ("message", *source) if kind == "fact" else source
-    id, lost = changes.locate(db, of, uid), changes.deletion(db, uid)
+    _, id, lost = changes.find(db, of, uid)
     if id is None:
         return None if lost is None else (_DELETED, "", lost)
     return (of, id, *rest)
 
 
-def _put(memory: MemoryContext, row: _Arrived, known: str, taken: Taken) -> bool:
+def _put(memory: MemoryContext, row: _Arrived, known: str, id: int | None, taken: Taken) -> bool:
     """Add a row or change the one that is here; False when it has to wait until something is erased."""
-    db, kind = memory.db, row.table.name
-    id, local_uid = changes.locate(db, kind, known), known
+    db, kind, local_uid = memory.db, row.table.name, known
     if id is None and kind == "session" and (id := changes.renamed(db, kind, row.uid)):
         changes.rename(db, kind, id)
     if id is None and (twin := _same(db, kind, row.values)):
@@ -224,7 +232,7 @@ def _ordered(value: Any) -> str:
 
 def _insert(memory: MemoryContext, row: _Arrived, taken: Taken) -> bool:
     db, kind, uid, values = memory.db, row.table.name, row.uid, row.values
-    if _is_forgotten(db, kind, uid, values):
+    if tombstones.erased_at(db, [remembered_text(kind, values)]) > row.data.get("known", ""):
         changes.mark_deleted(db, kind, uid, send=True)
         return True
     names = ["uid", *values]
@@ -271,14 +279,11 @@ def _same(db: Database, kind: str, values: Mapping[str, Any]) -> tuple[int, str]
     return None
 
 
-def _is_forgotten(db: Database, kind: str, uid: str, values: Mapping[str, Any]) -> bool:
-    """Whether the text of a row was erased after the row was made."""
+def remembered_text(kind: str, columns: Mapping[str, Any]) -> str:
+    """The text of a row by which it is recognised when that was erased; empty: it is not."""
     if kind == "message":
-        words = [tombstones.message_form(values["at"], values["text"])]
-    else:
-        words = [str(values.get(column) or "") for column in TABLES[kind].remembered]
-    erased = tombstones.erased_at(db, words)
-    return bool(erased) and uid < ids.lowest(clock.local(erased, 0))
+        return tombstones.message_form(columns["at"], columns["text"])
+    return "".join(columns[each] for each in TABLES[kind].remembered)
 
 
 def _cut_elsewhere(row: Mapping[str, Any], values: Mapping[str, Any]) -> frozenset[int]:
@@ -322,7 +327,7 @@ def settle(memory: MemoryContext, taken: Taken) -> None:
 def _keep_wording(memory: MemoryContext, id: int, local: Data) -> None:
     """Keep what a note said here, below what was written on another machine at the same time."""
     db, columns = memory.db, local["columns"]
-    if changes.deletion(db, db.value("select uid from note where id = ?", (id,))) is None:
+    if changes.find(db, "note", db.value("select uid from note where id = ?", (id,)))[2] is None:
         note = notes.get(db, id, memory.scope.owner)
         until = f"{clock.local(columns['changed_at'], columns['utc_offset']):%Y-%m-%d %H:%M}"
         notes.edit(
@@ -343,7 +348,7 @@ def erase(memory: MemoryContext, taken: Taken) -> Receipt | None:
     found["session"] = tuple(changes.remaining(db, "session"))
     rows = {kind: some for kind, some in found.items() if some}
     if rows or taken.sentences:
-        request = ErasureRequest(rows, owner=memory.scope.owner, sentences=taken.sentences)
+        request = ErasureRequest(rows, owner=memory.scope.owner, sentences=taken.sentences, elsewhere=True)
         receipt = erasure_receipt.erase(db, forget.planned(db, request, NO_KEYWORDS), memory.time)
         taken.sentences.clear()
     if made := changes.remaining(db, "summary"):

@@ -393,16 +393,28 @@ def test_what_was_forgotten_is_in_no_segment_and_comes_back_from_no_old_one(one,
     assert b"Minka" not in two.files()
 
 
-def test_what_was_forgotten_is_not_taken_from_a_machine_that_made_it_before(one, two):
-    accept(one, "My cat is called Minka the Great")
+@pytest.mark.parametrize("days", [-9, 9])
+def test_what_was_said_before_its_erasure_was_known_does_not_return_whatever_the_clock_says(one, two, days):
+    words = "My cat is called Minka the Great"
+    two.now += timedelta(days=days)
+    notes.add(one.db, HERE, words, one.time)
+    accept(one, words)
+    forget(one, "n1")
     forget(one, "f1")
-    one.now += timedelta(days=1)
-    two.now = NOON - timedelta(days=9)
-    accept(two, "My cat is called Minka the Great")
-    two.now = NOON + timedelta(days=9)
+    notes.add(two.db, HERE, words, two.time)
+    accept(two, words)
     accept(two, "I like tea")
     meet(one, two)
     assert listed(one) == listed(two) == {"I like tea"}
+    assert noted(one) == noted(two) == []
+    for each in (one, two):
+        notes.add(two.db, HERE, words, two.time)
+        meet(one, two)
+        assert noted(one) == noted(two) == [words]
+        forget(each, f"n{each.ids('select id from note')[0]}")
+        notes.add((two if each is one else one).db, HERE, words, one.time)  # before it knows that
+        meet(one, two)
+        assert noted(one) == noted(two) == []
 
 
 def test_an_import_on_another_machine_does_not_restore_what_was_forgotten(one, two):
