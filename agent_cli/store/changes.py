@@ -40,14 +40,7 @@ class Table:
     soft: str  # a reference to a row of the same table that may come later
 
 
-@frozen
-class Change:
-    stamp: int
-    base: int
-    local: bool
-
-
-NEVER = Change(0, 0, False)
+NEVER = (0, False)
 Data = dict[str, Any]
 """A row as it is sent: columns, with uids in place of ids; stamps, {column: [stamp, base]}; sources."""
 
@@ -178,19 +171,12 @@ def _triggers() -> dict[str, str]:
 
 
 @contextmanager
-def applying(db: Database) -> Iterator[None]:
-    """What is written within, in the caller's transaction, comes from another machine."""
-    db.execute("update sync_state set applying = 1")
+def during(db: Database, flag: str) -> Iterator[None]:
+    """What is done within, in the caller's transaction, is not noted: what is written comes from another machine
+    ("applying"), or what is deleted stays on the others ("removing")."""
+    db.execute(f"update sync_state set {flag} = 1")
     yield
-    db.execute("update sync_state set applying = 0")
-
-
-@contextmanager
-def removing(db: Database) -> Iterator[None]:
-    """What is deleted within, in the caller's transaction, stays on the other machines."""
-    db.execute("update sync_state set removing = 1")
-    yield
-    db.execute("update sync_state set removing = 0")
+    db.execute(f"update sync_state set {flag} = 0")
 
 
 # What is to be sent.
@@ -266,13 +252,13 @@ def find(db: Database, kind: str, uid: str) -> tuple[str, int | None, bool | Non
     return row
 
 
-def mark_deleted(db: Database, kind: str, uid: str, *, everywhere: bool = True, send: bool = False) -> None:
-    """Note that a row is gone; `send`: other machines are told of it too."""
+def mark_deleted(db: Database, kind: str, uid: str, *, everywhere: bool = True, sent: bool = False) -> None:
+    """Note that a row is gone; `sent`: other machines are told of it too."""
     query = """insert into sync_deleted values (?, ?, ?) on conflict (uid) do update
                   set everywhere = max(everywhere, excluded.everywhere)"""
     db.execute(query, (uid, kind, int(everywhere)))
-    if send:
-        _send(db, kind, "select ?", (uid,))
+    if sent:
+        send(db, kind, uid)
 
 
 def remaining(db: Database, kind: str) -> list[int]:
@@ -306,11 +292,12 @@ def rename(db: Database, kind: str, id: int) -> None:
     former = str(db.value(f"select uid from {kind} where id = ?", (id,)))
     uid = _next_uid(former)
     db.execute(f"update {kind} set uid = ? where id = ?", (uid, id))
-    mark_deleted(db, kind, former, send=True)
-    _send(db, kind, "select ?", (uid,))
+    mark_deleted(db, kind, former, sent=True)
+    send(db, kind, uid)
     for name, table in tables().items():
         for column in (each for each, target in table.refs.items() if target == kind):
-            _send(db, name, f"select uid from {name} where {column} = ? order by id", (id,))
+            for (referring,) in db.rows(f"select uid from {name} where {column} = ? order by id", (id,)):
+                send(db, name, referring)
 
 
 def renamed(db: Database, kind: str, uid: str) -> int | None:
@@ -327,22 +314,15 @@ def _next_uid(uid: str) -> str:
     return uid[:10] + ids.letters(digest)[10:]
 
 
-def send_again(db: Database, rows: Iterable[tuple[str, str]]) -> None:
-    """Note these rows, (kind, uid), as ones to be sent. Runs in the caller's transaction."""
-    for kind, uid in rows:
-        _send(db, kind, "select ?", (uid,))
+def send(db: Database, kind: str, uid: str) -> None:
+    """Note a row as one to be sent. Runs in the caller's transaction."""
+    db.execute("insert or ignore into sync_unsent (kind, uid) values (?, ?)", (kind, uid))
 
 
-def _send(db: Database, kind: str, uids: str, values: Sequence[Any]) -> None:
-    """Note the rows with the uids that a query gives as ones to be sent."""
-    query = f"""insert into sync_unsent (kind, uid) select '{kind}', * from ({uids}) where true
-                on conflict (kind, uid) do nothing"""
-    db.execute(query, values)
-
-
-def changes_of(db: Database, uid: str) -> dict[str, Change]:
-    rows = db.rows("select name, stamp, base, local from sync_change where uid = ?", (uid,))
-    return {name: Change(stamp, base, bool(local)) for name, stamp, base, local in rows}
+def changes_of(db: Database, uid: str) -> dict[str, tuple[int, bool]]:
+    """The stamp of each column that has changed, and whether it was changed here."""
+    rows = db.rows("select name, stamp, local from sync_change where uid = ?", (uid,))
+    return {name: (stamp, bool(local)) for name, stamp, local in rows}
 
 
 def insist(db: Database, kind: str, id: int, name: str) -> None:
@@ -350,7 +330,7 @@ def insist(db: Database, kind: str, id: int, name: str) -> None:
     uid = db.value(f"select uid from {kind} where id = ?", (id,))
     db.execute("update sync_state set clock = clock + 1")
     set_stamps(db, uid, {name: (db.value("select clock from sync_state"), 0)})
-    _send(db, kind, "select ?", (uid,))
+    send(db, kind, uid)
 
 
 def set_stamps(db: Database, uid: str, stamps: Mapping[str, Sequence[int]]) -> None:
@@ -413,12 +393,3 @@ def settle(db: Database, kind: str) -> list[int]:
 
 def erase_waiting(db: Database, found: Sequence[int]) -> None:
     db.execute("delete from sync_waiting where id in (select value from json_each(?))", (found,))
-
-
-def cleaned(db: Database) -> int:
-    return int(db.value("select cleaned from sync_state"))
-
-
-def set_cleaned(db: Database, erasures: int) -> None:
-    with db.write():
-        db.execute("update sync_state set cleaned = ?", (erasures,))

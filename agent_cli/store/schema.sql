@@ -452,8 +452,7 @@ create table sync_state (
     id integer primary key check (id = 1),
     clock integer not null,                     -- the highest stamp so far: milliseconds since 1970, or one more each
     applying integer not null default 0,        -- 1 while rows of another machine are written
-    removing integer not null default 0,        -- 1 while retention deletes, which other machines do not follow
-    cleaned integer not null default 0          -- erasures after which this machine's segments were cleaned
+    removing integer not null default 0         -- 1 while retention deletes, which other machines do not follow
 ) strict;
 
 create table sync_unsent (                      -- rows to be written into the next segment

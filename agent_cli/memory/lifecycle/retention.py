@@ -152,7 +152,7 @@ def run(db: Database, limits: Policy, time: clock.Clock) -> Iterator[tuple[str, 
 def _remove(search: "_Search", batch: Sequence[int], time: clock.Clock, lazily: bool) -> int:
     """Erase these rows, except what has become protected meanwhile; returns how many messages or summaries went."""
     db, level = search.db, search.level
-    with db.write(), changes.removing(db):
+    with db.write(), changes.during(db, "removing"):
         erasable = [each.row for each in _old(replace(search, only=batch)) if not each.kept_because]
         if not erasable:
             return 0

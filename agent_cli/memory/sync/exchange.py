@@ -22,6 +22,7 @@ from agent_cli.store.segments import Entry, Folder, Segment
 
 JOB = "sync"
 _WRITTEN, _FOLDER = "segments written", "folder of the last exchange"  # in meta
+_CLEANED = "erasures after which segments were cleaned"
 _PAGE = 4000  # rows of a segment
 
 Progress = Callable[[str, int, int | None], None]
@@ -81,15 +82,16 @@ def leave(db: Database, root: Path) -> None:
     folder = segments.open_folder(db, root)
     with segments.locked(db):
         changes.turn_off(db)
-        meta.drop(db, _WRITTEN)
-        meta.drop(db, _FOLDER)
+        for key in (_WRITTEN, _FOLDER, _CLEANED):
+            meta.drop(db, key)
         folder.remove_own()
         segments.drop_name(db)
 
 
 def _read(memory: MemoryContext, folder: Folder, machine: str, done: Exchange, progress: Progress) -> None:
     """Take what a machine has written since the last exchange: of this one, what another copy of the file wrote."""
-    db, count, there = memory.db, 0, folder.segments(machine)
+    db, count, size, there = memory.db, 0, 0, folder.segments(machine)
+    unread = sum(each.size for each in there if each.last > changes.position(db, machine))
     while found := segments.following(there, number := changes.position(db, machine)):
         if not found.is_whole:
             done.left.append(f"{found.path.name} of {machine} has not come whole yet: it is read the next time")
@@ -105,8 +107,8 @@ def _read(memory: MemoryContext, folder: Folder, machine: str, done: Exchange, p
                 "anew"
             )
             return
-        count += len(entries)
-        progress(f"read from {machine}", count, None)
+        count, size = count + len(entries), size + found.size
+        progress(f"read from {machine}", count, count * unread // size)  # as if all were as large as these
     if any(each.last > number for each in there):
         done.left.append(f"a part of what {machine} wrote has not come yet: the rest is read the next time")
 
@@ -120,7 +122,8 @@ def _read_unknown(memory: MemoryContext, folder: Folder, done: Exchange) -> None
         if is_new and segment.is_whole and (entries := folder.read_own(segment)):
             with db.write():
                 merge.take(memory, entries, done.taken)
-                changes.send_again(db, [(kind, uid) for kind, uid, _ in entries])
+                for kind, uid, _ in entries:
+                    changes.send(db, kind, uid)
 
 
 def _recorded(db: Database) -> list[str]:
@@ -140,10 +143,10 @@ def _names(folder: Folder) -> list[str]:
 def _clean(db: Database, folder: Folder) -> None:
     """Take what was erased since the last time out of this machine's segments."""
     erasures = tombstones.erasure_count(db)
-    if erasures != changes.cleaned(db) or _recorded(db) != _names(folder):
+    if erasures != meta.number(db, _CLEANED) or _recorded(db) != _names(folder):
         folder.clean(changes.outdated(db))
         _record(db, folder)
-        changes.set_cleaned(db, erasures)
+        meta.put(db, _CLEANED, str(erasures))
 
 
 def _write(db: Database, folder: Folder, done: Exchange, progress: Progress) -> None:

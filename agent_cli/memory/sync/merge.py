@@ -8,7 +8,7 @@ day or an imported conversation, become one.
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,7 +33,7 @@ from agent_cli.memory.skills.skills import SKILLS
 from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.memory.summaries.summaries import Source
 from agent_cli.store import changes, ids, jobs
-from agent_cli.store.changes import FORGOTTEN, NEVER, Change, Data, Table
+from agent_cli.store.changes import FORGOTTEN, NEVER, Data, Table
 from agent_cli.store.db import Database, RowsRefused
 from agent_cli.store.segments import Entry
 from agent_cli.values import frozen
@@ -64,84 +64,78 @@ class Taken:
 
 def take(memory: MemoryContext, entries: Sequence[Entry], taken: Taken) -> None:
     """Take these rows. Runs in the caller's transaction."""
-    db, tables = memory.db, changes.tables()
-    with changes.applying(db):
+    db = memory.db
+    with changes.during(db, "applying"):
         changes.pass_stamps(db, (stamp for _, _, data in entries if data for stamp in data.get("stamps", {}).values()))
         for kind, uid, data in sorted(entries, key=lambda entry: entry[0] != FORGOTTEN):
-            if not _take(memory, tables, kind, uid, data, taken):
+            if not _take(memory, kind, uid, data, taken):
                 changes.wait(db, kind, changes.find(db, kind, uid)[0], data or {})
 
 
 def _take_waiting(memory: MemoryContext, taken: Taken) -> None:
     """Take the rows whose references have come meanwhile, and those that wait for these."""
-    db, tables, found = memory.db, changes.tables(), True
-    taken.settles = True
-    with changes.applying(db):
+    db, found, taken.settles = memory.db, True, True
+    with changes.during(db, "applying"):
         while found:
             found = False
             for id, kind, uid, data in changes.waiting(db):
                 with suppress(RowsRefused), db.foreign_rows(Path()), db.write():
-                    if not _take(memory, tables, kind, uid, data, taken):
+                    if not _take(memory, kind, uid, data, taken):
                         continue
                 changes.erase_waiting(db, [id])
                 found = True
 
 
-def _take(
-    memory: MemoryContext, tables: Mapping[str, Table], kind: str, uid: str, data: Data | None, taken: Taken
-) -> bool:
+def _take(memory: MemoryContext, kind: str, uid: str, data: Data | None, taken: Taken) -> bool:
     """Take one row; False when it has to wait."""
-    db = memory.db
+    db, table = memory.db, changes.tables().get(kind)
     if kind == FORGOTTEN and data and tombstones.receive(db, uid, data["at"]):
-        changes.send_again(db, [(kind, uid)])  # before what is said here from now on
-    if kind not in tables:  # a newer program's
+        changes.send(db, kind, uid)  # before what is said here from now on
+    if table is None:
         return True
     known, id, everywhere = changes.find(db, kind, uid)
     if not data:
-        changes.mark_deleted(db, kind, known, send=known != uid and everywhere is None)
+        changes.mark_deleted(db, kind, known, sent=known != uid and everywhere is None)
         return id is None  # else it waits until it is erased
     if everywhere is not None:
         if known != uid:
-            changes.mark_deleted(db, kind, uid, everywhere=bool(everywhere), send=bool(everywhere))
+            changes.mark_deleted(db, kind, uid, everywhere=bool(everywhere), sent=bool(everywhere))
         return True
-    table = tables[kind]
     values, waits = dict[str, Any](), False
     for column, value in data["columns"].items():
         if column not in table.columns:
             continue
-        if value and column in table.refs:
-            _, target, lost = changes.find(db, table.refs[column], value)
-            if target is None and lost is None:
-                if column != table.soft:
-                    return False
-                waits = True
-                continue
-            if target is None and column in table.parents:
-                if id is None:
-                    return True  # its machine sends it again, should it stay there
-                continue
-            value = target
-        values[column] = value
-    found = [_source(db, kind, each) for each in data.get("sources", ())]
-    if None in found:
+        if not value or column not in table.refs:
+            values[column] = value
+            continue
+        _, target, lost = changes.find(db, table.refs[column], value)
+        if target is not None or (lost is not None and column not in table.parents):
+            values[column] = target
+        elif lost is None:
+            if column != table.soft:
+                return False
+            waits = True
+        elif id is None:
+            return True  # its machine sends it again, should it stay there
+    found = [*_sources(db, kind, data)]
+    if any(source[1] is None and lost is None for source, lost in found):
         return False
-    sources = [each for each in found if each and each[0] != _DELETED]
-    message = data["columns"].get("message_id")
-    if (
-        kind == "fact"
-        and message
-        and not sources
-        and values["message_id"] is None
-        and changes.find(db, "message", message)[2]
-    ):
-        changes.mark_deleted(db, kind, uid, send=True)  # it was learned from nothing else
-        return True
-    if kind == "summary" and ("", True) in [(each[1], each[2]) for each in found if each and each[0] == _DELETED]:
+    if kind == "summary" and any(source[1] is None and lost for source, lost in found):
         return True  # made from something erased: its machine sends another when it has erased that too
+    sources = [source for source, _ in found if source[1] is not None]
+    message = data["columns"].get("message_id") if kind == "fact" and not sources and not values["message_id"] else None
+    if message and changes.find(db, "message", message)[2]:
+        changes.mark_deleted(db, kind, uid, sent=True)  # it was learned from nothing else
+        return True
     return _put(memory, _Arrived(table, uid, values, data, sources), known, id, taken) and not waits
 
 
-_DELETED = "deleted"
+def _sources(db: Database, kind: str, data: Data) -> Iterator[tuple[tuple[Any, ...], bool | None]]:
+    """The sources of a fact or a summary with ids in place of uids, and whether they were deleted everywhere."""
+    for source in data.get("sources", ()):
+        of, uid, *rest = ("message", *source) if kind == "fact" else source
+        _, id, lost = changes.find(db, of, uid)
+        yield (of, id, *rest), lost
 
 
 @frozen
@@ -163,20 +157,6 @@ class _Arrived:
         """A value with a uid in place of an id."""
         return None if self.values[column] is None else self.data["columns"][column]
 
-    def rank(self, column: str) -> tuple[int, str, str]:
-        """Of two values of a column the one with the higher rank counts."""
-        stamp = self.stamp(column)[0]
-        return stamp, "" if stamp else self.uid, _ordered(self.sent(column))
-
-
-def _source(db: Database, kind: str, source: Sequence[Any]) -> tuple[Any, ...] | None:
-    """A source of a fact or a summary with an id in place of the uid; None: it has not come yet."""
-    of, uid, *rest = ("message", *source) if kind == "fact" else source
-    _, id, lost = changes.find(db, of, uid)
-    if id is None:
-        return None if lost is None else (_DELETED, "", lost)
-    return (of, id, *rest)
-
 
 def _put(memory: MemoryContext, row: _Arrived, known: str, id: int | None, taken: Taken) -> bool:
     """Add a row or change the one that is here; False when it has to wait until something is erased."""
@@ -194,9 +174,15 @@ def _put(memory: MemoryContext, row: _Arrived, known: str, id: int | None, taken
     if kind == "message" and (lost := _cut_elsewhere(local["columns"], row.values)):
         taken.sentences[id] = lost
         return False
-    won = [column for column in row.values if row.rank(column) > _rank(local, mine, column, local_uid)]
+    won = [
+        column
+        for column in row.values
+        if _rank(row.stamp(column)[0], row.uid, row.sent(column))
+        > _rank(mine.get(column, NEVER)[0], local_uid, local["columns"][column])
+    ]
     changed = {column: row.values[column] for column in won if row.sent(column) != local["columns"][column]}
-    if kind == "note" and "text" in changed and _is_conflict(mine.get("text", NEVER), row.stamp("text")):
+    overwritten, is_own = mine.get("text", NEVER)
+    if kind == "note" and "text" in changed and is_own and row.stamp("text")[1] != overwritten:
         if not taken.settles:
             return False  # what is written here would be lost if the process ended before it is noted below the other
         taken.notes.append((id, local))
@@ -210,30 +196,19 @@ def _put(memory: MemoryContext, row: _Arrived, known: str, id: int | None, taken
         _update(memory, row.table, id, changed)
         taken.changed += 1
         if changed.keys() & row.table.parents:  # who knew it elsewhere alone did not take what has changed of it
-            changes.send_again(db, [(kind, known)])
+            changes.send(db, kind, known)
     return True
 
 
-def _rank(local: Data, mine: Mapping[str, Change], column: str, uid: str) -> tuple[int, str, str]:
-    """The same of a column as it is here."""
-    stamp = mine.get(column, NEVER).stamp
-    return stamp, "" if stamp else uid, _ordered(local["columns"][column])
-
-
-def _is_conflict(change: Change, other: Sequence[int]) -> bool:
-    """Whether a column that was changed here was changed elsewhere without knowing of that."""
-    return change.local and other[1] != change.stamp
-
-
-def _ordered(value: Any) -> str:
-    """A value as a text, so that any two can be compared."""
-    return "" if value is None else json.dumps(value)
+def _rank(stamp: int, uid: str, value: Any) -> tuple[int, str, str]:
+    """Of two values of a column the one with the higher rank counts."""
+    return stamp, "" if stamp else uid, "" if value is None else json.dumps(value)
 
 
 def _insert(memory: MemoryContext, row: _Arrived, taken: Taken) -> bool:
     db, kind, uid, values = memory.db, row.table.name, row.uid, row.values
     if tombstones.erased_at(db, [remembered_text(kind, values)]) > row.data.get("known", ""):
-        changes.mark_deleted(db, kind, uid, send=True)
+        changes.mark_deleted(db, kind, uid, sent=True)
         return True
     names = ["uid", *values]
     query = f"insert into {kind} ({', '.join(names)}) values ({', '.join('?' * len(names))})"
@@ -338,14 +313,14 @@ def _keep_wording(memory: MemoryContext, id: int, local: Data) -> None:
 def erase(memory: MemoryContext, taken: Taken) -> Receipt | None:
     """Erase what is gone on another machine, with all that was made from it here. Raises AgentError."""
     db, receipt = memory.db, None
+    messages = changes.remaining(db, "message")
+    for id in changes.remaining(db, "session"):
+        if sessions.is_held(db, id) or log.count_besides(db, id, messages):
+            with db.write():
+                changes.rename(db, "session", id)  # it goes on, with what is left of it
     found = {
         kind: tuple(changes.remaining(db, kind)) for kind in changes.TABLES if kind not in ("tool_call", "summary")
     }
-    for id in changes.remaining(db, "session"):
-        if sessions.is_held(db, id) or log.count_besides(db, id, found["message"]):
-            with db.write():
-                changes.rename(db, "session", id)  # it goes on, with what is left of it
-    found["session"] = tuple(changes.remaining(db, "session"))
     rows = {kind: some for kind, some in found.items() if some}
     if rows or taken.sentences:
         request = ErasureRequest(rows, owner=memory.scope.owner, sentences=taken.sentences, elsewhere=True)

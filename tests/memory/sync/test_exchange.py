@@ -252,7 +252,7 @@ def test_what_retention_deletes_on_one_machine_stays_on_the_other_and_does_not_r
     say(one.db, session, "my cat is called Minka")
     closing.close(one.db, session, one.time)
     meet(one, two)
-    with one.db.write(), changes.removing(one.db):
+    with one.db.write(), changes.during(one.db, "removing"):
         summaries.erase(one.db, [1])
     sessions.change(two.db, 1, title="about the cat")
     with two.db.write():
