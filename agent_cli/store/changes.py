@@ -34,6 +34,7 @@ class Table:
 
     name: str
     columns: tuple[str, ...]
+    texts: frozenset[str]  # columns that hold text; the others hold numbers
     refs: Mapping[str, str]
     required: frozenset[str]  # that are never null
     parents: frozenset[str]
@@ -54,14 +55,16 @@ def tables() -> dict[str, Table]:
 
 def _table(db: Database, name: str) -> Table:
     local = {"id", "uid", *_LOCAL.get(name, "").split()}
-    found = db.rows('select name, "notnull", dflt_value is null from pragma_table_info(?)', (name,))
+    query = 'select name, type, "notnull" and dflt_value is null from pragma_table_info(?)'
+    found = [row for row in db.rows(query, (name,)) if row[0] not in local]
     refs = dict(db.rows('select "from", "table" from pragma_foreign_key_list(?)', (name,))) | {
         each: name for each in [_SOFT.get(name)] if each
     }
-    required = {column for column, not_null, has_no_default in found if not_null and has_no_default} - local
+    required = frozenset(column for column, _, is_required in found if is_required)
     parents = {*refs} & (required | ({"session_id"} if name in ("fact", "summary") else set()))
-    columns = tuple(column for column, _, _ in found if column not in local)
-    return Table(name, columns, refs, frozenset(required), frozenset(parents), _SOFT.get(name, ""))
+    texts = frozenset(column for column, type_, _ in found if type_ == "TEXT" or column in refs)
+    columns = tuple(column for column, _, _ in found)
+    return Table(name, columns, texts, refs, required, frozenset(parents), _SOFT.get(name, ""))
 
 
 # Turning it on and off.

@@ -15,7 +15,6 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from agent_cli import atomic_file
 from agent_cli.errors import StoreBusy, StoreError, UsageError
@@ -91,7 +90,8 @@ class Folder:
                     raise StoreError(f"{segment.path} is of a newer agent, update agent-cli here")
                 if db.value("select group_concat(sql) from sqlite_schema") != _TABLE:
                     raise LookupError
-                return [_checked(*row) for row in db.rows("select kind, uid, data from entry order by id")]
+                query = "select kind, uid, data from entry where kind in (select value from json_each(?)) order by id"
+                return [_checked(*row) for row in db.rows(query, ([*changes.TABLES, FORGOTTEN],))]
         except StoreError as error:
             raise RowsRefused(str(error).partition(";")[0]) from error
         except (LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
@@ -176,28 +176,29 @@ class Folder:
 
 
 def _checked(kind: str, uid: str, text: str | None) -> Entry:
-    """A row that an agent may have written; for another one ValueError, TypeError or the like is raised. What a column
-    may hold is left to the database that takes it."""
-    data, table = json.loads(text, parse_constant=int) if text else None, changes.tables().get(kind)
-    uids, times, values, valid = [uid], list[str](), list[Any](), list[bool]()
+    """A row that an agent may have written; for another one ValueError, TypeError or the like is raised."""
+    data: Data | None = json.loads(text, parse_constant=int) if text else None
+    uids, times, numbers, valid = [uid], list[str](), list[float](), list[bool]()
     if data and kind == FORGOTTEN:
         times.append(data["at"])
-    elif data and table:
-        columns = {column: value for column, value in data["columns"].items() if value is not None}
-        uids += [columns[each] for each in table.refs if each in columns]
-        values += columns.values()
-        valid += [columns.get("owner", "person") == "person", table.required <= columns.keys()]
-        valid += [not file_check.fault(kind, each, str(value).encode()) for each, value in columns.items()]
+    elif data:
+        table = changes.tables()[kind]
+        columns = {name: data["columns"][name] for name in table.columns if data["columns"].get(name) is not None}
+        uids += [columns[name] for name in table.refs if name in columns]
+        numbers += [columns[name] for name in columns.keys() - table.texts]
+        valid += [not file_check.fault(kind, name, columns[name].encode()) for name in columns.keys() & table.texts]
+        valid += [table.required <= columns.keys(), columns.get("owner", "person") == "person"]
         valid += [0 <= base <= stamp < _LATEST for stamp, base in data["stamps"].values()]
+        valid.append(isinstance(data.get("known", ""), str))
         for first, second, third in data.get("sources", ()):
-            values += [first, second, third]
             uids.append(second if kind == "summary" else first)
             times += [] if kind == "summary" else [third]
-            valid.append(kind != "summary" or first in changes.SOURCES)
-    valid += [isinstance(each, str) or -(2**63) <= each < 2**63 for each in values]
+            numbers += [third] if kind == "summary" else []
+            valid.append(first in changes.SOURCES if kind == "summary" else isinstance(second, str))
+    valid += [-(2**63) <= each < 2**63 for each in numbers]
     if not all(valid) or not all(map(_UID.fullmatch, uids)) or not all(map(datetime.fromisoformat, times)):
         raise ValueError
-    return kind, uid, data if table or kind == FORGOTTEN else None
+    return kind, uid, data
 
 
 def open_folder(db: Database, root: Path) -> Folder:

@@ -120,7 +120,7 @@ def _read_unknown(memory: MemoryContext, folder: Folder, done: Exchange) -> None
     for segment in folder.segments(folder.machine):
         is_new = segment.path.name not in known and segment.last <= changes.position(db, folder.machine)
         if is_new and segment.is_whole and (entries := folder.read_own(segment)):
-            with db.write():
+            with suppress(RowsRefused), db.foreign_rows(segment.path), db.write():
                 merge.take(memory, entries, done.taken)
                 for kind, uid, _ in entries:
                     changes.send(db, kind, uid)

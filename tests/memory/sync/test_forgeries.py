@@ -34,8 +34,9 @@ def row(kind, columns, stamps=None, *sources):
 FORGED = [
     *(row("note", NOTE | {"utc_offset": each}) for each in ("x", 1.5, 2**70, None, [0])),
     *(row("note", NOTE | {column: each}) for column in ("at", "changed_at") for each in ("soon", 5)),
-    *(row("note", NOTE | {"text": each}) for each in (None, ["a"], {"a": 1})),
+    *(row("note", NOTE | {"text": each}) for each in (None, 5, ["a"], {"a": 1})),
     *(row("note", NOTE | {"session_id": each}) for each in (5, "1 or true", "")),
+    ("note", UID, {"columns": NOTE, "stamps": {}, "known": 5}),
     row("note", NOTE | {"owner": "caller:bot"}),
     row("note", {"owner": "person"}),
     *(row("note", NOTE, each) for each in ({"text": ["a", 0]}, {"text": [2**60, 0]}, {"text": [1]}, [1, 2])),
