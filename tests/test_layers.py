@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "memory.documents memory.planner memory.summaries memory.skills store",
     "memory.lifecycle": "memory memory.dates memory.search memory.conversations memory.facts memory.planner "
     "memory.summaries memory.skills store",
-    "memory.sync": "memory memory.language memory.dates memory.search memory.conversations memory.facts memory.planner "
+    "memory.sync": "memory memory.language memory.dates memory.search memory.conversations memory.facts "
     "memory.summaries memory.skills memory.forgetting store",
     # what works with memory
     "tools": "memory memory.* store",
@@ -91,7 +91,7 @@ MAY_READ = {  # the tables of other folders; each folder reads its own
     "memory.search": "document fact fact_source message said section session summary",
     "memory.skills": "message passage tool_call",
     "memory.summaries": "fact fact_version message said session",
-    "memory.sync": "note summary",
+    "memory.sync": "summary",
     "store": "fact fact_source forgotten message session summary summary_source",
 }
 

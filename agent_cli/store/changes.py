@@ -328,11 +328,10 @@ def changes_of(db: Database, uid: str) -> dict[str, tuple[int, bool]]:
     return {name: (stamp, bool(local)) for name, stamp, local in rows}
 
 
-def insist(db: Database, kind: str, id: int, name: str) -> None:
-    """Note that a column is to stay as it is here, whatever another machine says. Runs in a transaction."""
-    uid = db.value(f"select uid from {kind} where id = ?", (id,))
+def insist(db: Database, kind: str, uid: str, name: str, stamp: int) -> None:
+    """Note that a column is to be as it is here, though another machine has changed it with this stamp."""
     db.execute("update sync_state set clock = clock + 1")
-    set_stamps(db, uid, {name: (db.value("select clock from sync_state"), 0)})
+    db.execute(f"insert or replace into sync_change values (?, ?, {_STAMPED}, ?, 1)", (uid, name, stamp))
     send(db, kind, uid)
 
 

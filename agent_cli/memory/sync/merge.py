@@ -25,7 +25,6 @@ from agent_cli.memory.forgetting.erasure_receipt import Receipt
 from agent_cli.memory.forgetting.tables import TABLES
 from agent_cli.memory.language.keywords import NO_KEYWORDS
 from agent_cli.memory.lineage import ErasureRequest
-from agent_cli.memory.planner import notes
 from agent_cli.memory.proposals import MemoryContext, Proposals
 from agent_cli.memory.search import index
 from agent_cli.memory.skills import skills
@@ -58,8 +57,6 @@ class Taken:
     new: Counter[str] = field(default_factory=Counter)
     changed: int = 0
     sentences: dict[int, frozenset[int]] = field(default_factory=dict)  # of messages, that were cut out elsewhere
-    notes: list[tuple[int, Data]] = field(default_factory=list)  # that had another wording here
-    settles: bool = False  # whether what follows from it is done in the same transaction
 
 
 def take(memory: MemoryContext, entries: Sequence[Entry], taken: Taken) -> None:
@@ -74,7 +71,7 @@ def take(memory: MemoryContext, entries: Sequence[Entry], taken: Taken) -> None:
 
 def _take_waiting(memory: MemoryContext, taken: Taken) -> None:
     """Take the rows whose references have come meanwhile, and those that wait for these."""
-    db, found, taken.settles = memory.db, True, True
+    db, found = memory.db, True
     with changes.during(db, "applying"):
         while found:
             found = False
@@ -183,13 +180,13 @@ def _put(memory: MemoryContext, row: _Arrived, known: str, id: int | None, taken
     changed = {column: row.values[column] for column in won if row.sent(column) != local["columns"][column]}
     overwritten, is_own = mine.get("text", NEVER)
     if kind == "note" and "text" in changed and is_own and row.stamp("text")[1] != overwritten:
-        if not taken.settles:
-            return False  # what is written here would be lost if the process ended before it is noted below the other
-        taken.notes.append((id, local))
+        changed["text"] = _both(changed["text"], local["columns"])
+        won.remove("text")
+        changes.insist(db, kind, known, "text", row.stamp("text")[0])
     if kind == "session" and changed.get("closed_at") and sessions.is_held(db, id):
         won.remove("closed_at")
         del changed["closed_at"]
-        changes.insist(db, kind, id, "closed_at")
+        changes.insist(db, kind, known, "closed_at", row.stamp("closed_at")[0])
     _add_sources(db, kind, id, row.sources, bool({"text", "at"} & {*won}))
     changes.set_stamps(db, known, {column: row.stamp(column) for column in won if row.stamp(column)[0]})
     if changed:
@@ -198,6 +195,12 @@ def _put(memory: MemoryContext, row: _Arrived, known: str, id: int | None, taken
         if changed.keys() & row.table.parents:  # who knew it elsewhere alone did not take what has changed of it
             changes.send(db, kind, known)
     return True
+
+
+def _both(words: str, local: Mapping[str, Any]) -> str:
+    """What a note says on another machine, and below it what was written here at the same time."""
+    until = f"{clock.local(local['changed_at'], local['utc_offset']):%Y-%m-%d %H:%M}"
+    return f"{words}\n\n(On another machine, {until}: {local['text']})"
 
 
 def _rank(stamp: int, uid: str, value: Any) -> tuple[int, str, str]:
@@ -286,9 +289,6 @@ def settle(memory: MemoryContext, taken: Taken) -> None:
     _take_waiting(memory, taken)
     for id in changes.settle(db, "session"):
         sessions.skip_learning(db, id, log.last_message(db, id))  # its own machine learns from it
-    for id, local in taken.notes:
-        _keep_wording(memory, id, local)
-    taken.notes.clear()
     adoption.settle_merged(memory, changes.settle(db, "fact"))
     skills.settle_merged(memory, changes.settle(db, "skill"))
     for id in changes.settle(db, "summary"):
@@ -297,17 +297,6 @@ def settle(memory: MemoryContext, taken: Taken) -> None:
             jobs.add(db, summaries.JOB, ids.handle("session", session), now)
         elif period:
             period_summaries.queue(db, memory.scope.owner, periods.parse(period), now)
-
-
-def _keep_wording(memory: MemoryContext, id: int, local: Data) -> None:
-    """Keep what a note said here, below what was written on another machine at the same time."""
-    db, columns = memory.db, local["columns"]
-    if changes.find(db, "note", db.value("select uid from note where id = ?", (id,)))[2] is None:
-        note = notes.get(db, id, memory.scope.owner)
-        until = f"{clock.local(columns['changed_at'], columns['utc_offset']):%Y-%m-%d %H:%M}"
-        notes.edit(
-            db, note, f"{note.text}\n\n(On another machine, {until}: {columns['text']})", note.title, memory.time
-        )
 
 
 def erase(memory: MemoryContext, taken: Taken) -> Receipt | None:
