@@ -250,7 +250,7 @@ def _same(db: Database, kind: str, values: Mapping[str, Any]) -> tuple[int, str]
     """(id, uid) of the row here that stands for the same."""
     for columns in _SAME.get(kind, ()):
         if values.get(columns[-1]) not in (None, ""):
-            where = " and ".join(f"{column} is ?" for column in columns)
+            where = " and ".join(f"{column} = ?" for column in columns)
             found = db.row(f"select id, uid from {kind} where {where}", [values.get(column) for column in columns])
             if found:
                 return int(found[0]), str(found[1])
