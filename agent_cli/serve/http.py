@@ -8,17 +8,14 @@ that waits longest makes room, and one that says nothing, or says it a letter at
 """
 
 import asyncio
-import errno
 import ipaddress
-import math
 import signal
 import socket
-import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from types import FrameType
-from typing import Any, cast
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI, Security
@@ -221,28 +218,9 @@ def application(state: ServerState) -> FastAPI:
 
     for kind in (responses.Refused, AgentError, RequestValidationError, HTTPException, Exception):
         api.add_exception_handler(kind, on_error)
-    _describe(api)
     return api
 
 
-def _describe(api: FastAPI) -> None:
-    """Correct the OpenAPI description: all errors are JSON, and a header that is left out has no default to be sent."""
-    failure = {"application/json": {"schema": {"$ref": f"#/components/schemas/{responses.ErrorResponse.__name__}"}}}
-    make = api.openapi
-
-    def openapi() -> dict[str, Any]:
-        description = make()
-        for route in (route for methods in description["paths"].values() for route in methods.values()):
-            for given in route.get("parameters", ()):
-                given["schema"].pop("default", None)
-            for status in _FAILURES:
-                route["responses"][status]["content"] = failure
-        return description
-
-    cast(Any, api).openapi = openapi
-
-
-_FULL_SECONDS = 60.0  # between two lines about it
 _HTTP_ERRORS = {
     404: "there is no such route: GET /openapi.json lists them",
     405: "this route takes another method: see GET /openapi.json",
@@ -313,23 +291,7 @@ class _Server(uvicorn.Server):
     def __init__(self, settings: uvicorn.Config, state: ServerState):
         super().__init__(settings)
         self._state = state
-        self._told_full_at = -math.inf
         self.ended_by: int | None = None
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        asyncio.get_running_loop().set_exception_handler(self._on_loop_error)
-        await super().startup(sockets)
-
-    def _on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Say in one sentence, once a minute, that no connection can be accepted; all else is a bug."""
-        error = context.get("exception")
-        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-            if time.monotonic() - self._told_full_at > _FULL_SECONDS:
-                self._told_full_at = time.monotonic()
-                full = "too many files are open, so new connections wait (`ulimit -n` raises the limit)"
-                self._state.app.notice(full)
-        elif not (self.should_exit and isinstance(error, ValueError)):  # the loop tries a socket again that is closed
-            loop.default_exception_handler(context)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Turns are ended while their connections are waited for: they are what those wait for."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import APIRouter, Header, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 
 from agent_cli import clock, kinds
 from agent_cli.agent.events import JsonObject
@@ -27,12 +27,13 @@ from agent_cli.memory.search.candidates import Filter, between_days
 from agent_cli.messages import Part
 from agent_cli.serve import responses
 from agent_cli.serve.responses import EventStream, Refused
-from agent_cli.serve.state import ServerState, Turn, TurnRequest, resume_session
+from agent_cli.serve.state import ServerState, Turn, TurnRequest, metrics, resume_session
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 from agent_cli.text import clean, without_surrogates
 
 _POLL_SECONDS = 0.5  # seconds between two looks for new events
+_PLAIN_TEXT: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {}}}}
 _KINDS = tuple(kind.name for kind in kinds.SEARCHABLE)
 if TYPE_CHECKING:
     SearchKind = str
@@ -40,7 +41,8 @@ else:
     SearchKind = Literal[_KINDS]
 Days = Annotated[int, Field(ge=0, le=36500, description="0: however long ago.")]
 EventId = Annotated[
-    str, Header(alias="Last-Event-ID", pattern=r"^e[0-9]{1,15}$", description="Go on after it; e0: from the start.")
+    str | None,
+    Header(alias="Last-Event-ID", pattern=r"^e[0-9]{1,15}$", description="Go on after it; e0: from the start."),
 ]
 TaskHandle = Annotated[str, Path(pattern=r"^t[0-9]{1,15}$", description="Its handle, as in t4.")]
 
@@ -209,18 +211,18 @@ def router(state: ServerState) -> APIRouter:
             found = recall.find(db, asked.q, allowed, now, asked.limit, embedder)
         return SearchResult(query=clean(asked.q), verdict=found.verdict, hits=[_search_hit(hit) for hit in found.hits])  # type: ignore[arg-type]
 
-    @routes.get("/metrics", response_class=PlainTextResponse, summary="Figures of the log, for Prometheus")
-    def metrics(request: Request) -> Response:
+    @routes.get("/metrics", responses=_PLAIN_TEXT, summary="Figures of the log, for Prometheus")
+    def figures(request: Request) -> Response:
         caller: callers.Caller = request.state.caller
         gauges = {"agent_turns_running": state.turns.running, "agent_turns_waiting": state.turns.waiting}
         with state.connection() as db:
-            text = state.metrics.render(db, caller, gauges)
+            text = metrics(db, caller, gauges)
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     summary = "The audit log as it grows: ids, kinds and hashes, never text"
 
-    @routes.get("/events", response_class=StreamingResponse, responses=stream, summary=summary)
-    async def events(request: Request, last: EventId = "") -> Response:
+    @routes.get("/events", responses=stream, summary=summary)
+    async def events(request: Request, last: EventId = None) -> Response:
         return EventStream(_log(state, request.state.caller, ids.number("event", last) if last else None))
 
     return routes

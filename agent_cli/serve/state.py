@@ -8,11 +8,9 @@ one that was granted the person's memory sees all. No label holds a word that a 
 """
 
 import asyncio
-import math
 import os
 import shutil
 import threading
-import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator, Mapping, Sequence
 from contextlib import closing as closed_after
@@ -24,8 +22,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
-import anyio
-import anyio.to_thread
 from starlette.requests import Request
 from starlette.types import Receive
 
@@ -56,7 +52,7 @@ class ServerLimits:
     waiting: int = 100  # that wait for their turn
     waiting_per_caller: int = 50  # and of these of one caller
     turn_seconds: float = 600.0  # of a turn, its waiting included
-    connections: int = 500  # that are open at once, with a token or without
+    connections: int = 100  # that are open at once, with a token or without; every system allows so many files
     grace_seconds: float = 10.0  # seconds that running turns have when the server ends
 
 
@@ -71,43 +67,31 @@ _METRICS = {
 }
 
 
-class Metrics:
-    """Counted from the log by any thread: each event once."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._counts: Counter[tuple[str, str, str]] = Counter()  # by name, caller and labels, in the order they came
-        self._read_to = 0  # the last event that was counted
-
-    def render(self, db: Database, caller: callers.Caller, gauges: Mapping[str, int]) -> str:
-        """The figures that this caller may see, as text."""
-        with self._lock:
-            for event in records.callers_events(db, self._read_to):
-                self._count(*event)
-            counts = self._counts.copy()
-        seen = [(key, value) for key, value in counts.items() if caller.mine or key[1] == caller.name]
-        samples = [(name, f'{{caller="{who}"{labels}}} {value}') for (name, who, labels), value in seen]
-        if caller.mine:
-            samples += [(name, f" {value}") for name, value in gauges.items()]
-            queued = jobs.count_by_state(db).items()
-            samples += [("agent_jobs", f'{{state="{state}"}} {many}') for state, many in queued]
-        lines: list[str] = []
-        for metric, (kind, help) in _METRICS.items():
-            if found := [f"{name}{sample}" for name, sample in samples if name == metric]:
-                lines += [f"# HELP {metric} {help}", f"# TYPE {metric} {kind}", *found]
-        return "".join(f"{line}\n" for line in lines)
-
-    def _count(self, number: int, kind: str, subject: str, caller: str, tokens_in: int, tokens_out: int) -> None:
-        self._read_to = number
-        what, _, how = kind.partition(" ")
+def metrics(db: Database, caller: callers.Caller, gauges: Mapping[str, int]) -> str:
+    """The figures that this caller may see, as text."""
+    counts: Counter[tuple[str, str]] = Counter()  # by name and labels, in the order they came
+    for kind, subject, name, tokens_in, tokens_out in records.callers_events(db):
+        if not (caller.mine or caller.name == name):
+            continue
+        (what, _, how), of = kind.partition(" "), f'caller="{name}"'
         if what == "call":
             tool, ruling = subject if subject in registry.BUILT_IN else "other", how.partition(" ")[0]
-            self._counts["agent_tool_calls_total", caller, f',ruling="{ruling}",tool="{tool}"'] += 1
+            counts["agent_tool_calls_total", f'{of},ruling="{ruling}",tool="{tool}"'] += 1
         elif what == "turn" or how not in ("with calls", "cancelled", "interrupted"):  # else the turn tells how
-            self._counts["agent_turns_total", caller, f',finish="{how or "stop"}"'] += 1
+            counts["agent_turns_total", f'{of},finish="{how or "stop"}"'] += 1
         if what == "reply":
-            self._counts["agent_tokens_in_total", caller, ""] += tokens_in
-            self._counts["agent_tokens_out_total", caller, ""] += tokens_out
+            counts["agent_tokens_in_total", of] += tokens_in
+            counts["agent_tokens_out_total", of] += tokens_out
+    samples = [(name, f"{{{labels}}} {value}") for (name, labels), value in counts.items()]
+    if caller.mine:
+        samples += [(name, f" {value}") for name, value in gauges.items()]
+        queued = jobs.count_by_state(db).items()
+        samples += [("agent_jobs", f'{{state="{state}"}} {many}') for state, many in queued]
+    lines: list[str] = []
+    for metric, (kind, help) in _METRICS.items():
+        if found := [f"{name}{sample}" for name, sample in samples if name == metric]:
+            lines += [f"# HELP {metric} {help}", f"# TYPE {metric} {kind}", *found]
+    return "".join(f"{line}\n" for line in lines)
 
 
 TurnWork = Callable[["Turn"], Iterator[JsonObject]]
@@ -324,8 +308,6 @@ class TurnQueue:
 
 OK = "ok"
 _ROOM = 50_000_000  # bytes that must be free for the work of a day
-_READER_THREADS = 8  # that read the file at once
-_HEALTH_SECONDS = 5.0  # how long a look at the health counts
 _JOB_STOP_SECONDS = 10.0  # seconds that a job has to stop
 _REMIND_SECONDS = 1.0  # between two looks for tasks of callers that fall due
 
@@ -352,16 +334,12 @@ class ServerState:
     def __init__(self, app: App, limits: ServerLimits):
         self.app, self.limits = app, limits
         app.db.person = "http"
-        self.metrics = Metrics()
         self.turns = TurnQueue(limits, lambda busy: self._worker.touch(busy=busy))
         self.stopping = threading.Event()  # set from a signal handler: streams end by it
         self._apps: dict[callers.Caller, App] = {}
         self._worker: background.IdleWorker  # from `open` on
+        self._one_look = asyncio.Lock()
         self._reminding = threading.Thread(target=self._remind_callers, name="reminders of callers", daemon=True)
-        self._limiter = anyio.CapacityLimiter(_READER_THREADS)
-        self._health: dict[str, str] = {}
-        self._health_at = -math.inf
-        self._health_lock = asyncio.Lock()
 
     def open(self) -> None:
         """Put in order what an earlier process left behind, and begin with the jobs."""
@@ -428,15 +406,12 @@ class ServerState:
             with self.connection() as db:
                 return work(db)
 
-        return await anyio.to_thread.run_sync(run, limiter=self._limiter)
+        return await asyncio.to_thread(run)
 
     async def health(self) -> dict[str, str]:
-        """What was found of each part, at most a few seconds ago: "ok", or a sentence without paths and addresses."""
-        async with self._health_lock:
-            if time.monotonic() - self._health_at > _HEALTH_SECONDS:
-                self._health = await self.read(partial(_look, self.app))
-                self._health_at = time.monotonic()
-        return self._health
+        """What is found of each part: "ok", or a sentence without paths and addresses."""
+        async with self._one_look:  # whoever asks needs no token
+            return await self.read(partial(_look, self.app))
 
 
 def _look(app: App, db: Database) -> dict[str, str]:

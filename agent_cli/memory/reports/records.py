@@ -94,17 +94,16 @@ def events_after(db: Database, owner: str, number: int, limit: int = 500) -> tup
     return seen, rows[-1][0] if rows else number
 
 
-def callers_events(db: Database, number: int) -> Iterator[tuple[int, str, str, str, int, int]]:
-    """(number, kind, subject, name of the caller, tokens in and out) of the calls, replies and failed turns in sessions
-    of callers, after an event of this number."""
+def callers_events(db: Database) -> Iterator[tuple[str, str, str, int, int]]:
+    """(kind, subject, name of the caller, tokens in and out) of the calls, replies and failed turns in sessions of
+    callers."""
     yield from db.each(
-        f"""select e.id, e.kind, e.subject, substr(s.place, {len(CALLER_PLACE) + 1}), coalesce(m.tokens_in, 0),
+        f"""select e.kind, e.subject, substr(s.place, {len(CALLER_PLACE) + 1}), coalesce(m.tokens_in, 0),
                    coalesce(m.tokens_out, 0)
             from event e join session s on s.id = e.session_id
             left join message m on e.kind like 'reply%' and m.id = cast(substr(e.subject, 2) as integer)
-            where e.id > ? and s.place like '{CALLER_PLACE}%'
-              and (e.kind like 'call %' or e.kind like 'reply%' or e.kind like 'turn %') order by e.id""",
-        (number,),
+            where s.place like '{CALLER_PLACE}%'
+              and (e.kind like 'call %' or e.kind like 'reply%' or e.kind like 'turn %') order by e.id"""
     )
 
 
