@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _SHOWN = 3  # lines; more are counted
 _TIMEOUT = 0.05  # seconds to wait for another program that writes; the next poll will do too
 _POLL = 1.0  # seconds between two looks of a program without a prompt
-_LIMIT = 30  # seconds that the person's command may take
 
 _started: list["subprocess.Popen[bytes]"] = []  # running processes; ended ones are reaped
 
@@ -110,23 +109,10 @@ def run_command(command: Sequence[str], texts: Sequence[str]) -> str:
         return f"remind_command cannot be run: there is no {command[0]!r} (agent config set remind_command)"
     # A text that begins with a dash would be an option of the command, and a model may have written it.
     arguments = [f" {each}" if each.startswith("-") else each for each in map(clean, texts)]
-    timed_command = [sys.executable, "-P", "-m", "agent_cli.repl.reminders", str(len(command))]
-    timed_command += [*command, *arguments]
     null = subprocess.DEVNULL
     _started[:] = [each for each in _started if each.poll() is None]
-    with suppress(OSError):  # no process can be started: the line is shown all the same
-        _started.append(subprocess.Popen(timed_command, stdin=null, stdout=null, stderr=null, start_new_session=True))
+    for each in arguments:
+        with suppress(OSError):  # no process can be started: the line is shown all the same
+            process = subprocess.Popen([*command, each], stdin=null, stdout=null, stderr=null, start_new_session=True)
+            _started.append(process)
     return ""
-
-
-def run_each(count: int, arguments: Sequence[str]) -> None:
-    """Run the command, which is so many of the arguments, for each of the others; in a process of its own."""
-    import subprocess
-
-    for text in arguments[count:]:
-        with suppress(OSError, subprocess.TimeoutExpired):
-            subprocess.run([*arguments[:count], text], timeout=_LIMIT, check=False)
-
-
-if __name__ == "__main__":
-    run_each(int(sys.argv[1]), sys.argv[2:])
