@@ -170,7 +170,7 @@ def _database(open_app: Callable[[], App]) -> Iterator[Finding]:
         yield Finding("database", check == "ok", summary, fix)
         if key := keyed_hash.key_file(db):  # one that nobody has needed yet is no finding
             yield Finding("key", True, f"of the hashes of erased texts: {key}")
-        elif keyed_hash.is_in_database(db):
+        elif keyed_hash.is_in_plain_database(db):
             problem = "is in the database, so whoever has the file can test guesses of what you erased"
             yield Finding("key", False, problem, f"let {db.key_folder} be written, or set XDG_STATE_HOME")
         if app.config.sync:

@@ -11,16 +11,16 @@ The machines of one person that exchange what is remembered share the key, so th
 import json
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from agent_cli import atomic_file
-from agent_cli.errors import StoreError, UsageError
+from agent_cli.errors import UsageError
 from agent_cli.store import meta
 from agent_cli.store.db import Database
 
-_KEY = "hash key"
 _NAME = "hash key name"
-_SEALED = "hash key of "  # before the name of a key that a sealed database holds
+_HELD = "hash key of "  # before the name of a key that the database holds itself
 _FORMER = "hash keys before"  # their names, where the key of another machine took their place
 _LENGTH = 32  # bytes
 
@@ -49,7 +49,9 @@ def secret(db: Database) -> bytes:
     """The key, which is created where there is none."""
     if db.hash_key is None:
         with db.write():
-            db.hash_key = _read(db) or _write(db)
+            key = _content(db, meta.get(db, _NAME) or "")
+            settled = key if not is_in_plain_database(db) else None
+            db.hash_key = settled or _use(db, key or os.urandom(_LENGTH))
     return db.hash_key
 
 
@@ -64,18 +66,14 @@ def derived(key: bytes, purpose: bytes) -> bytes:
 
 
 def adopt(db: Database, key: bytes) -> None:
-    """Use the key of another machine from now on. Raises StoreError when it cannot be written."""
+    """Use the key of another machine from now on."""
     former = secret(db)
     if former == key:
         return
     names = json.loads(meta.get(db, _FORMER) or "[]")
     with db.write():
-        if not all(_saved(db, each) for each in (key, former)):
-            raise StoreError(f"the key cannot be kept in {db.key_folder}: check the permissions of that folder")
         meta.put(db, _FORMER, json.dumps([*names, name_of(former)]))
-        meta.put(db, _NAME, name_of(key))
-        meta.drop(db, _KEY)
-    db.hash_key = key
+        db.hash_key = _use(db, key)
 
 
 def written(key: bytes) -> str:
@@ -109,26 +107,22 @@ def key_file(db: Database) -> Path | None:
 
 def renew_missing(db: Database) -> bool:
     """Make a new key, if the one that the database names is not on this machine; whether it was missing."""
-    if meta.get(db, _NAME) is None or meta.get(db, _KEY) is not None or _read(db):
+    name = meta.get(db, _NAME)
+    if name is None or _content(db, name):
         return False
     with db.write():
-        meta.drop(db, _NAME)
-        db.hash_key = _read(db) or _write(db)
+        db.hash_key = _use(db, os.urandom(_LENGTH))
     return True
 
 
-def is_in_database(db: Database) -> bool:
-    return meta.get(db, _KEY) is not None
-
-
-def _read(db: Database) -> bytes | None:
-    return _content(db, meta.get(db, _NAME) or "")
+def is_in_plain_database(db: Database) -> bool:
+    return not db.key and bool(meta.keys(db, _HELD))
 
 
 def _content(db: Database, name: str) -> bytes | None:
     """The key with this name; None where it is missing."""
-    if name and (sealed := meta.get(db, _SEALED + name)):
-        return bytes.fromhex(sealed)
+    if name and (held := meta.get(db, _HELD + name)):
+        return bytes.fromhex(held)
     try:
         content = (db.key_folder / f"{name}.key").read_bytes() if db.key_folder and name else b""
     except OSError:  # unreadable is as good as missing
@@ -136,16 +130,11 @@ def _content(db: Database, name: str) -> bytes | None:
     return content if len(content) == _LENGTH else None
 
 
-def _write(db: Database) -> bytes:
-    """Keep the key of the database itself, or a new one, in the folder, or else in the database."""
-    former = meta.get(db, _KEY)
-    secret = bytes.fromhex(former) if former else os.urandom(_LENGTH)
-    if _saved(db, secret):
-        meta.put(db, _NAME, name_of(secret))
-        meta.drop(db, _KEY)
-    elif former is None:
-        meta.put(db, _KEY, secret.hex())
-    return secret
+def _use(db: Database, key: bytes) -> bytes:
+    """Keep a key where it belongs, and use it from now on."""
+    _keep(db, key)
+    meta.put(db, _NAME, name_of(key))
+    return key
 
 
 def settle(db: Database) -> list[Path]:
@@ -153,28 +142,24 @@ def settle(db: Database) -> list[Path]:
     as well, for nothing."""
     names = {meta.get(db, _NAME) or "", *json.loads(meta.get(db, _FORMER) or "[]")}
     found = {name: key for name in names if (key := _content(db, name))}
-    for name, key in found.items():
-        if _saved(db, key) and not db.key:
-            meta.drop(db, _SEALED + name)
+    for key in found.values():
+        _keep(db, key)
     return [db.key_folder / f"{name}.key" for name in found] if db.key and db.key_folder else []
 
 
-def _saved(db: Database, secret: bytes) -> bool:
-    """Whether the key is in the folder, durably, or in a sealed database: from now on it is known by its name."""
-    name = name_of(secret)
-    if db.key:
-        meta.put(db, _SEALED + name, secret.hex())
-        return True
-    if db.key_folder is None:
-        return False
-    path = db.key_folder / f"{name}.key"
-    try:
-        atomic_file.make_folder(path.parent)
-        if not path.exists():
-            atomic_file.write(path, secret)
-        return path.read_bytes() == secret
-    except OSError:
-        return False
+def _keep(db: Database, key: bytes) -> None:
+    """Keep a key in the folder, durably; in the database where that is sealed, or there is no folder to write to."""
+    name = name_of(key)
+    if db.key_folder and not db.key:
+        path = db.key_folder / f"{name}.key"
+        with suppress(OSError):
+            atomic_file.make_folder(path.parent)
+            if not path.exists():
+                atomic_file.write(path, key)
+            if path.read_bytes() == key:
+                meta.drop(db, _HELD + name)
+                return
+    meta.put(db, _HELD + name, key.hex())
 
 
 def _hash(text: bytes, key: bytes, size: int) -> str:
