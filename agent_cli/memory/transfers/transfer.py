@@ -3,8 +3,7 @@ Ids are kept as external ids, unique for each source and session, so that import
 
 import gc
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -73,19 +72,20 @@ def import_sessions(
     new_sessions = new_messages = broken = seen = 0
     for batch in _batches(entries):
         count, parsed = 0, [_parsed(entry, time()) for entry in batch]  # meanwhile other programs can write
-        with _undoing_in_memory(db), db.write():
+        with db.write():
             for entry, session in zip(batch, parsed, strict=True):
                 try:
                     if isinstance(session, Exception):
                         raise session
                     with db.write():  # a session whole or not at all
-                        added, fresh = _import_session(db, scope, session, source, time()) if session else (0, 0)
+                        added, fresh = _import_session(db, scope, *session, source, time()) if session else (0, 0)
+                    incomplete = [str(line) for line in session[0].get("broken") or ()] if session else []
                 except _MALFORMED as error:
                     broken += 1
                     report_error(f"{entry.place} was skipped: {text.one_line(str(error) or type(error).__name__, 120)}")
                     continue
                 new_sessions, new_messages, count = new_sessions + added, new_messages + fresh, count + added
-                for line in session.broken if session else ():
+                for line in incomplete:
                     broken += 1
                     report_error(f"{entry.place} was read without line {text.one_line(line, 120)}")
             if count:
@@ -93,17 +93,6 @@ def import_sessions(
         seen += len(batch)
         report_progress(seen, new_messages)
     return ImportResult(new_sessions, new_messages, broken)
-
-
-@contextmanager
-def _undoing_in_memory(db: Database) -> Iterator[None]:
-    """Keep in memory what a broken session would have to undo, some pages; SQLite writes it to a temporary file."""
-    before = db.value("pragma temp_store")
-    db.execute("pragma temp_store = memory")
-    try:
-        yield
-    finally:
-        db.execute(f"pragma temp_store = {before}")
 
 
 def _batches(entries: Iterable[ExternalSession]) -> Iterator[list[ExternalSession]]:
@@ -119,35 +108,19 @@ def _batches(entries: Iterable[ExternalSession]) -> Iterator[list[ExternalSessio
         yield batch
 
 
-@frozen
-class _ParsedSession:
-    id: str
-    source: str
-    title: str
-    started: datetime
-    kind: str
-    messages: Sequence[log.ImportedMessage]
-    folder: str
-    unique: bool
-    broken: Sequence[str]
+_Session = tuple[dict[str, Any], list[log.ImportedMessage]]
+"""A session as its entry gives it, and its messages."""
 
 
-def _parsed(entry: ExternalSession, now: datetime) -> _ParsedSession | Exception | None:
+def _parsed(entry: ExternalSession, now: datetime) -> _Session | Exception | None:
     """The session, None when it is empty, or why it cannot be read."""
     try:
-        row = entry.row()
-        if row is None:
+        if (row := entry.row()) is None:
             return None
-        messages, id = row.get("messages") or [], _id(row, "session")
+        messages = row.get("messages") or []
         if not isinstance(messages, list):
             raise ValueError("the messages are not a list")
-        parsed = [_parse_message(message, now) for message in messages]
-        started = _parse_time(row["started_at"], now) if row.get("started_at") else parsed[0].at if parsed else now
-        kind = row["kind"] if row.get("kind") in sessions.ONE_SHOTS else "chat"
-        title = text.without_surrogates(str(row.get("title") or ""))
-        source, folder = [text.without_surrogates(str(row.get(name) or "")) for name in ("source", "folder")]
-        broken = [str(each) for each in row.get("broken") or ()]
-        return _ParsedSession(id, source, title, started, kind, parsed, folder, bool(row.get("unique")), broken)
+        return row, [_parse_message(message, now) for message in messages]
     except _MALFORMED as error:
         return error
 
@@ -220,25 +193,30 @@ def _parse_origins(spans: Any, content: str) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _import_session(db: Database, scope: Scope, parsed: _ParsedSession, source: str, now: datetime) -> tuple[int, int]:
-    """Add the new messages of one session; returns the number of new sessions and messages."""
-    source = parsed.source or source
-    known = sessions.find_imported(db, scope.owner, source, parsed.id)
+def _import_session(
+    db: Database, scope: Scope, row: dict[str, Any], messages: list[log.ImportedMessage], source: str, now: datetime
+) -> tuple[int, int]:
+    """Add the new messages of one session; returns the number of new sessions and messages. Raises one of _MALFORMED"""
+    id, kind = _id(row, "session"), row["kind"] if row.get("kind") in sessions.ONE_SHOTS else "chat"
+    title, named, folder = [text.without_surrogates(str(row.get(name) or "")) for name in ("title", "source", "folder")]
+    started = _parse_time(row["started_at"], now) if row.get("started_at") else messages[0].at if messages else now
+    source = named or source
+    known = sessions.find_imported(db, scope.owner, source, id)
     known_ids = set(log.external_ids(db, known).values()) if known else set()
-    if parsed.unique and parsed.messages:  # it may begin with a copy of another session
-        known_ids.update(log.copied_ids(db, scope.owner, source, parsed.messages[0].external_id))
-    if scope.owner == PERSON and Path(parsed.folder).is_absolute():
-        scope = Scope(PERSON, place_of(Path(parsed.folder)))
-    first = {each.external_id: each for each in reversed(parsed.messages) if each.external_id not in known_ids}
+    if row.get("unique") and messages:  # it may begin with a copy of another session
+        known_ids.update(log.copied_ids(db, scope.owner, source, messages[0].external_id))
+    if scope.owner == PERSON and Path(folder).is_absolute():
+        scope = Scope(PERSON, place_of(Path(folder)))
+    first = {each.external_id: each for each in reversed(messages) if each.external_id not in known_ids}
     wanted = new = list(first.values())[::-1]
     if tombstones.any_exist(db):
         forms = [tombstones.message_form(clock.utc(each.at), each.text) for each in new]
         erased = tombstones.erased_among(db, forms, scope.owner)
         wanted = [each for each, form in zip(new, forms, strict=True) if form not in erased]
-    if not wanted and (known or parsed.messages):  # nothing new, or everything new was forgotten before
+    if not wanted and (known or messages):  # nothing new, or everything new was forgotten before
         return 0, 0
     session = known or sessions.add_imported(
-        db, scope, parsed.started, now, title=parsed.title, kind=parsed.kind, source=source, external_id=parsed.id
+        db, scope, started, now, title=title, kind=kind, source=source, external_id=id
     )
     log.append_imported(db, session, scope, wanted)
     if wanted:
