@@ -267,7 +267,7 @@ _MAX_NAMES = 160  # characters of several names
 _MAX_LINE = MAX_HEADING  # characters of the first line of a definition
 _MAX_PARAGRAPH = 20_000  # characters; a longer line is cut
 _MAX_SECTIONS = 100_000  # of a file
-_SENTENCE_ENDS = (". ", "! ", "? ")
+_PIECE = Pattern(rf".{{{MIN_SECTION},{MAX_SECTION}}}(?:\s|\Z)|.{{1,{MAX_SECTION}}}")
 _SMALL = 100_000  # bytes of a file that is read in this process: at most some seconds, whatever it holds
 _MAX_SECONDS = 120.0
 _HEADING = Pattern(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
@@ -441,7 +441,7 @@ def _pack(placed: Iterable[tuple[_Place, Block]], between: str = BETWEEN) -> Ite
 
 
 def _split_block(block: Block) -> Iterator[Block]:
-    """Split a long block at ends of lines, and a very long line at ends of sentences."""
+    """Split a long block at ends of lines, and a very long line at blanks."""
     if block.whole or len(block.text) <= MAX_SECTION:
         yield block
         return
@@ -461,15 +461,9 @@ def _split_block(block: Block) -> Iterator[Block]:
 
 
 def _split_line(line: str) -> Iterator[str]:
-    """A line that no paragraph is as long as, in pieces: cut at ends of sentences, else at spaces, else anywhere."""
-    start = 0
-    while len(line) > _MAX_PARAGRAPH and len(line) - start > MAX_SECTION:
-        first, last = start + MIN_SECTION, start + MAX_SECTION
-        sentence = max(line.rfind(end, first, last) for end in _SENTENCE_ENDS) + 1
-        end = sentence or line.rfind(" ", first, last) + 1 or last
-        yield line[start:end].strip()
-        start = end
-    yield line[start:].strip() if start else line
+    """A line that no paragraph is as long as, in pieces: cut at blanks, else anywhere."""
+    long = len(line) > _MAX_PARAGRAPH
+    return (piece.strip() for piece in _PIECE.findall(line)) if long else iter([line])
 
 
 def _front_matter(lines: Sequence[str]) -> int:

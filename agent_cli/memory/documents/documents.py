@@ -480,19 +480,11 @@ def _update_sections(
 
 
 def _pair(old: Sequence[tuple[Any, ...]], pieces: Sequence[SectionText]) -> dict[int, int]:
-    """{position: section id} of unchanged sections: the same text below the same heading, else the same text."""
-    paired: dict[int, int] = {}
-    for with_heading in (True, False):
-        free: dict[tuple[str, str], list[int]] = {}
-        staying = set(paired.values())
-        for id, _, _, _, heading, text in reversed(old):  # so that the first of equal sections is used first
-            if id not in staying:
-                free.setdefault((heading if with_heading else "", text), []).append(id)
-        for position, piece in enumerate(pieces):
-            waiting = free.get((piece.heading if with_heading else "", piece.text))
-            if position not in paired and waiting:
-                paired[position] = waiting.pop()
-    return paired
+    """{position: section id} of sections with the same text; equal ones in their order."""
+    free: dict[str, list[int]] = {}
+    for id, *_, text in reversed(old):
+        free.setdefault(text, []).append(id)
+    return {position: free[each.text].pop() for position, each in enumerate(pieces) if free.get(each.text)}
 
 
 _NAMES = ", "
