@@ -186,7 +186,6 @@ _LEVELS = {  # one and many of each
 }
 _LISTED = 20  # lines for each level
 _BATCH_PAUSE = 0.005  # seconds between batches, so that other processes can write
-_LISTED_JSON = 500  # rows
 _OFF = """off: nothing is removed, however old it is
 agent config set retention.preset short    48 hours, 30 days, 6 weeks, 6 months, 4 quarters, 2 years
 agent config set retention.preset medium   120 hours, 60 days, 12 weeks, 12 months, 8 quarters, 4 years
@@ -212,12 +211,9 @@ def overview(
     items = retention.plan(app_.db, limits, app_.time())
     going = [each for each in items if not each.kept_because]
     if as_json:
-        shown = [
-            {"id": each.handle, "grain": each.level, "period": each.period, "count": each.count}
-            for each in going[:_LISTED_JSON]
-        ]
+        shown = [{"id": each.handle, "grain": each.level, "period": each.period, "count": each.count} for each in going]
         levels = _levels(app_, limits, items)
-        output.put_json({"on": bool(limits), "grains": levels, "goes": shown, "more": len(going) - len(shown)})
+        output.put_json({"on": bool(limits), "grains": levels, "goes": shown})
     elif not limits:
         output.say(_OFF)
     else:
@@ -322,6 +318,6 @@ def _list(going: Candidates) -> None:
         for each in of_level[:_LISTED]:
             output.say(f"{each.handle:<6} {each.period:<10}  {_format_counts(_counts([each]))}")
         if len(of_level) > _LISTED:
-            output.say(f"       and {len(of_level) - _LISTED} more such (--json lists more)")
+            output.say(f"       and {len(of_level) - _LISTED} more such (--json lists all)")
     if not going:
         output.note(_NOT_OLD)
