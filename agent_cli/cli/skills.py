@@ -1,8 +1,6 @@
 """`agent skills`: procedures that the person wrote or approved."""
 
-import difflib
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +13,7 @@ from agent_cli.cli.invocation import report_skipped
 from agent_cli.cli.options import AsJson, ConfirmRead, EveryState, Hidden, Limit, argument, flag, noun, option
 from agent_cli.errors import UsageError
 from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, MemoryContext
+from agent_cli.memory.review import review
 from agent_cli.memory.skills import skills
 from agent_cli.messages import Origin
 from agent_cli.store import ids
@@ -193,7 +192,7 @@ def edit(app_: App, name: SkillName) -> None:
         changed = skills.edit(app_.memory, skill, typed)
     number = f", version {changed.version}" if changed.state == ACCEPTED else ""
     output.say(f"changed {_short(changed)}{number}")
-    output.lines(_difference(skill.text, changed.text))
+    output.lines(review.difference(skill.text, changed.text))
     _note_altered(changed.name, changed.text)
 
 
@@ -224,7 +223,7 @@ def restore(app_: App, name: SkillName, version: InVersion = None) -> None:
     consent.obtain(app_, f"restore {_short(skill)}?", "nothing was restored")
     back = skills.restore(app_.memory, skill, version)
     output.say(f"restored {_short(back)}, version {back.version}")
-    output.lines(_difference(skill.text, back.text))
+    output.lines(review.difference(skill.text, back.text))
 
 
 app.command()(consent.review)
@@ -314,13 +313,6 @@ def _import(memory: MemoryContext, file: Path, accept: bool) -> bool:
 
 def _short(skill: skills.Skill) -> str:
     return f"{skill.handle} “{skill.name}”"
-
-
-def _difference(before: str, after: str) -> Iterator[str]:
-    """The difference as lines with + and -, with two lines of context."""
-    old, new = text.visible(before).splitlines(), text.visible(after).splitlines()
-    lines = difflib.unified_diff(old, new, n=2, lineterm="")
-    return (line for line in lines if not line.startswith(("--- ", "+++ ")))
 
 
 def _note_altered(name: str, words: str) -> None:

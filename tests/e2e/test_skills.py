@@ -178,7 +178,9 @@ def test_a_skill_is_changed_in_the_editor_and_the_difference_shown(program):
     add(program)
     program.edit_with('sed -i "s/2. rsync/2. run the tests/" "$1"')
     assert program("skills", "edit", "deploy-site") == Ran(
-        0, "changed k1 “deploy-site”, version 2\n@@ -5,3 +5,3 @@\n \n 1. build\n-2. rsync\n+2. run the tests\n", ""
+        0,
+        "changed k1 “deploy-site”, version 2\n@ from line 4\n  ---\n  \n  1. build\n- 2. rsync\n+ 2. run the tests\n",
+        "",
     )
     assert program("skills", "edit", "k1") == Ran(0, "", "agent: deploy-site was left as it is\n")
 
@@ -212,7 +214,7 @@ def test_a_skill_is_hidden_and_brought_back_and_so_is_an_older_version(program):
     program("skills", "edit", "deploy-site")
     assert program("skills", "show", "deploy-site", "--version", "1").out.endswith(DEPLOY)
     assert program("skills", "restore", "deploy-site", "--version", "1").out == (
-        "restored k1 “deploy-site”, version 3\n@@ -5,3 +5,3 @@\n \n 1. build\n-2. scp\n+2. rsync\n"
+        "restored k1 “deploy-site”, version 3\n@ from line 4\n  ---\n  \n  1. build\n- 2. scp\n+ 2. rsync\n"
     )
 
 

@@ -366,14 +366,14 @@ def _read_skill(memory: MemoryContext, skill: Skill, words: str) -> Proposal:
     session = skill.session_id if skill.trust in readings.ORIGINS else None
     read, message = readings.describe_in_session(memory.db, session, skill.at)
     source = _source(memory, skill, skill.session_id, skill.at, skill.utc_offset)
-    changed = (*_difference(target.text if target else None, text), *_files_changed(skill, target))
+    changed = (*difference(target.text if target else None, text), *_files_changed(skill, target))
     source |= {"body": changed or ("@ nothing that can be seen would change",), "read": read, "read_message": message}
     heading, hidden = visible_line(f"{name}: {description}"), text != skill.text and not words
     operation = "update" if target else "insert"
     return Proposal("skill", skill.id, text, hidden, bool(words), operation, reach, heading=heading, **source)
 
 
-def _difference(before: str | None, after: str) -> Iterator[str]:
+def difference(before: str | None, after: str) -> Iterator[str]:
     """The lines of a new skill, or those that a change adds and removes, each after its sign."""
     old, new = (
         [line.removesuffix("\r") for line in cleaned(text or "").removeprefix(_BYTE_ORDER_MARK).split("\n")]
@@ -396,7 +396,7 @@ def _files_changed(skill: Skill, target: Skill | None) -> Iterator[str]:
     for path in sorted({*before, *after}):
         if before.get(path) != after.get(path):
             yield f"@ {visible_line(path)}{'' if path in after else ' goes'}"
-            yield from _difference(before.get(path), after[path]) if path in after else ()
+            yield from difference(before.get(path), after[path]) if path in after else ()
 
 
 def _changes_since(db: Database, kind: str, owner: str, since: str) -> Iterator[tuple[str, str]]:
