@@ -61,7 +61,7 @@ def one_shot(app: App, db: Database, kind: str, title: str = "", terminal: str |
     try:
         yield session
     finally:
-        session_closing.end_one_shot(db, session, app.time)
+        session_closing.end(db, session, app.time)
 
 
 @frozen

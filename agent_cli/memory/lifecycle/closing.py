@@ -38,10 +38,9 @@ def close_with(
         if rounds is not None and tombstones.erasure_count(db) != rounds:
             close(db, session, time)
             return
-        _close(db, session, time, "person")
         if made:
             summaries.save_session(db, session, made, time)
-        period_summaries.queue_session(db, session, time())
+        end(db, session, time, "person")
 
 
 def close_silent(db: Database, time: clock.Clock, silence: timedelta) -> None:
@@ -56,7 +55,7 @@ def close_abandoned(db: Database, time: clock.Clock) -> None:
     for session, kind, scope in sessions.abandoned(db):
         recover(db, session, scope, time)
         if kind in sessions.ONE_SHOTS:
-            end_one_shot(db, session, time)
+            end(db, session, time)
         else:
             close(db, session, time, actor="program")
 
@@ -80,8 +79,8 @@ def _close(db: Database, session: int, time: clock.Clock, actor: str) -> None:
     events.append(db, time, "session closed", ids.handle("session", session), actor=actor, session=session)
 
 
-def end_one_shot(db: Database, session: int, time: clock.Clock) -> None:
-    """Close a one-shot session after its answer; it gets no summary of its own."""
+def end(db: Database, session: int, time: clock.Clock, actor: str = "program") -> None:
+    """Close a session that has its summary, or a one-shot, which gets none of its own."""
     with db.write():
-        _close(db, session, time, "program")
+        _close(db, session, time, actor)
         period_summaries.queue_session(db, session, time())

@@ -32,7 +32,7 @@ def after(db, session):
     [
         (lambda db, id: closing.close(db, id, noon), "person", [("summary", "s1")]),
         (lambda db, id: close_with(db, id, "The cat is Mia."), "person", [("grain", "2026-01-02")]),
-        (lambda db, id: closing.end_one_shot(db, id, noon), "program", [("grain", "2026-01-02")]),
+        (lambda db, id: closing.end(db, id, noon), "program", [("grain", "2026-01-02")]),
         (lambda db, id: [log.erase(db, [1]), closing.close(db, id, noon, actor="program")], "program", []),
     ],
     ids=["left", "closed with its summary", "a single question", "nothing was said"],

@@ -73,7 +73,7 @@ def talk(db, clock, *words, kind="chat"):
     session = sessions.start(db, HERE, clock(), kind)
     for each in words:
         say(db, clock, session, each)
-    end = closing.end_one_shot if kind == "ask" else closing.close
+    end = closing.end if kind == "ask" else closing.close
     end(db, session, clock)
     return session
 
