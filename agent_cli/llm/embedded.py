@@ -3,7 +3,6 @@
 Weak beside a real embedding model (10 points of recall), but enough to find the dentist when asked for the doctor.
 """
 
-import threading
 from collections.abc import Collection, Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -14,7 +13,7 @@ from typing import Any
 from agent_cli import arrays
 
 DIMENSION = 256
-_MAX_WORDS = 50_000  # whose vectors are kept, in 50 MB: only pages in use take room
+_MAX_WORDS = 50_000  # whose vectors are kept, in 50 MB
 _WORD_START = "▁"  # what the first token of a word begins with, and no other
 IDENTITY = f"embedded wordllama l2_supercat {DIMENSION}"
 
@@ -32,8 +31,7 @@ class EmbeddedEmbedder:
     similarity_floor = 0.15
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._words: tuple[_Rows, Any] = _Rows(), ()  # those met so far, and a table of their vectors
+        self._words: dict[str, Any] = {}  # the vectors of those met so far
 
     def identity(self) -> str:
         return IDENTITY
@@ -63,52 +61,34 @@ class EmbeddedEmbedder:
     def match_words(self, words: Sequence[str], texts: Sequence[Collection[str]]) -> list[list[float]]:
         """For each text, given as its words, the greatest cosine of any of them to each of `words`."""
         np = arrays.numpy()
-        filled = [text for text in texts if text]
-        table, rows = self._rows_of([*words, *chain.from_iterable(filled)])
-        asked, held = rows[: len(words)], rows[len(words) :]
-        is_held = np.zeros(len(table), bool)  # in less than np.unique takes
-        is_held[held] = True
-        different = np.flatnonzero(is_held)
-        cosines = (table[different] @ table[asked].T)[np.searchsorted(different, held)]
+        if not (filled := [text for text in texts if text]):
+            return [[0.0] * len(words) for _ in texts]
+        held = [*chain.from_iterable(filled)]
+        rows = {word: row for row, word in enumerate(dict.fromkeys((*words, *held)))}
+        table = self._vectors_of(list(rows))
+        cosines = (table @ table[[rows[word] for word in words]].T)[np.fromiter(map(rows.__getitem__, held), int)]
         starts = np.cumsum([0, *map(len, filled)])[:-1]
-        best = iter(np.maximum.reduceat(cosines, starts, axis=0).tolist() if filled else ())
+        best = iter(np.maximum.reduceat(cosines, starts, axis=0).tolist())
         return [next(best) if text else [0.0] * len(words) for text in texts]
 
     def knows_word(self, word: str) -> bool:
         """Whether its table has a word whole, as it is written: of the rest it has parts."""
         return load()[0].token_to_id(_WORD_START + word) is not None
 
-    def _rows_of(self, words: Sequence[str]) -> tuple[Any, Any]:
-        """A table of word vectors, and the row of each of these words in it."""
+    def _vectors_of(self, words: Sequence[str]) -> Any:
+        """A row for each of these words, which are different."""
         np = arrays.numpy()
-        with self._lock:
-            known, table = self._words
-            if len(known) + len(words) >= len(table):
-                known, table = _Rows(), np.empty((max(_MAX_WORDS, len(words)), DIMENSION), np.float32)
-            self._words = _Rows(), ()  # until all have a vector: Ctrl-C may come between
-            rows = np.fromiter(map(known.__getitem__, words), int, len(words))
-            if new := known.new:
-                tokenizer, tokens = load()
-                # As one text, they take half the time of one by one.
-                encoded = tokenizer.encode_batch_fast([" ".join(new)], add_special_tokens=False)[0]
-                starts = [place for place, token in enumerate(encoded.ids) if _begins_word(token)]
-                counts = np.diff([*starts, len(encoded.ids)])
-                table[len(known) - len(new) : len(known)] = _mean_vectors(tokens, encoded.ids, counts)
-                known.new = []
-            self._words = known, table
-        return table, rows
-
-
-class _Rows(dict[str, int]):
-    """The rows of words in a table: a new word takes the next."""
-
-    def __init__(self) -> None:
-        self.new: list[str] = []
-
-    def __missing__(self, word: str) -> int:
-        self[word] = row = len(self)
-        self.new.append(word)
-        return row
+        if len(self._words) > _MAX_WORDS:
+            self._words = {}
+        known = self._words
+        if new := [word for word in words if word not in known]:
+            tokenizer, tokens = load()
+            # As one text, they take half the time of one by one.
+            encoded = tokenizer.encode_batch_fast([" ".join(new)], add_special_tokens=False)[0]
+            starts = [place for place, token in enumerate(encoded.ids) if _begins_word(token)]
+            counts = np.diff([*starts, len(encoded.ids)])
+            known.update(zip(new, _mean_vectors(tokens, encoded.ids, counts), strict=True))
+        return np.array([known[word] for word in words])
 
 
 @cache

@@ -4,7 +4,6 @@ import threading
 
 import pytest
 
-from agent_cli.llm import embedded
 from agent_cli.llm.embedded import EmbeddedEmbedder
 
 
@@ -32,18 +31,6 @@ def test_words_that_were_seen_before_are_matched_the_same():
     assert embedder.match_words(["bike"], [["sea", "bicycle"]])[0] == pytest.approx(first[0], abs=1e-5)
 
 
-def test_a_match_that_is_cut_short_leaves_no_words_without_vectors(monkeypatch):
-    embedder = EmbeddedEmbedder()
-    right = embedder.match_words(["boat"], [["harbour", "bicycle"]])
-    with monkeypatch.context() as interrupted:
-        interrupted.setattr(embedded._Rows, "__missing__", _number_and_interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            embedder.match_words(["boat"], [["sea"]])
-    sea = EmbeddedEmbedder().match_words(["boat"], [["sea"]])
-    assert embedder.match_words(["boat"], [["sea"]])[0] == pytest.approx(sea[0], abs=1e-5)
-    assert embedder.match_words(["boat"], [["harbour", "bicycle"]])[0] == pytest.approx(right[0], abs=1e-5)
-
-
 def test_threads_that_match_at_once_give_each_word_its_own_vector():
     shared, start = EmbeddedEmbedder(), threading.Barrier(4)
     words = [[f"{thing}{number}" for number in range(200)] for thing in ("bike", "boat", "river", "garden")]
@@ -61,8 +48,3 @@ def test_threads_that_match_at_once_give_each_word_its_own_vector():
     texts = [[word] for own in words for word in own]
     found, expected = (each.match_words(["bicycle"], texts) for each in (shared, EmbeddedEmbedder()))
     assert [one for (one,) in found] == pytest.approx([one for (one,) in expected], abs=1e-5)
-
-
-def _number_and_interrupt(rows, word):
-    rows[word] = len(rows)
-    raise KeyboardInterrupt
