@@ -143,9 +143,8 @@ def test_a_model_that_would_change_what_is_to_be_done_in_an_incognito_conversati
     writing = [("draft_message", {"to": "Anna", "text": "tea"}), ("save_note", {"text": "tea"})]
     asked = calls(*changing, *writing, ("propose_fact", {"statement": "I drink tea."}))
     _, here, _ = ask(app.incognito(reads=True), asked, "I cannot.")
-    said = "nothing was kept: the conversation is incognito; tell the person"
     answers = [entry.message.text for entry in log.history(here.db, here.session) if entry.message.role == "tool"]
-    assert answers == [said] * 5
+    assert [each.startswith("there is no tool") for each in answers] == [True] * 5
     for db, open_tasks in ((app.db, [("oil the door", "open")]), (here.db, [])):
         assert db.rows("select text, state from task") == open_tasks
         assert db.rows("select text from note where text = 'tea'") == []

@@ -1,13 +1,11 @@
 """The built-in tools: all those defined in modules of this folder whose names end in `_tools`."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
 
 from agent_cli import tools
-from agent_cli.tools.tool import Tool, ToolContext, ToolFailed
+from agent_cli.tools.tool import Tool
 
 # The model sees the tools in this order; a tool that is not named here comes last.
 _ORDER = """
@@ -23,16 +21,8 @@ SOURCES = ("built-in", "files", "feeds")  # a rule may name one, also where this
 
 
 def allowed(*, reads: bool, keeps: bool) -> Mapping[str, Tool]:
-    """The tools of a run. A tool that writes is not offered where nothing is kept; a model that calls it anyway gets an
-    error."""
-    available = {name: tool for name, tool in BUILT_IN.items() if reads or not tool.reads_memory}
-    writing = {} if keeps else {name: tool for name, tool in available.items() if tool.risk in ("propose", "write")}
-    refusing = {
-        name: replace(tool, risk="session", run=_keep_nothing, resolve=None, offered=lambda context: False)
-        for name, tool in writing.items()
+    """The tools of a run: none that writes where nothing is kept."""
+    without = () if keeps else ("propose", "write")
+    return {
+        each.name: each for each in BUILT_IN.values() if (reads or not each.reads_memory) and each.risk not in without
     }
-    return available | refusing
-
-
-def _keep_nothing(context: ToolContext, **arguments: Any) -> str:
-    raise ToolFailed("nothing was kept: the conversation is incognito; tell the person")

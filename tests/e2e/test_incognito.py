@@ -54,7 +54,7 @@ def test_an_incognito_conversation_leaves_its_words_nowhere(program, terminal, s
     play(server)
     shell = terminal("--incognito", *read).wait("incognito: ").wait_prompt()
     shell.enter(f"Remember that my word is {WORD}").wait(f"Your word is {WORD}.")
-    assert "save_note failed: nothing was kept: the conversation is incognito" in shell.text
+    assert "save_note failed: there is no tool 'save_note'" in shell.text
     shell.wait_prompt().enter(f"/search {WORD}").wait_prompt()
     shell.enter(f"/note {WORD}").wait("an incognito conversation leaves alone").wait_prompt()
     shell.type("a draft with ").type(WORD).wait_for_line(WORD).type("\x03").wait_prompt()
