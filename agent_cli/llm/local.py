@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -232,7 +233,6 @@ class LocalEngine(V1Engine):
 # The process itself.
 
 _TRIES = 40  # to take the lock, which somebody may hold for a moment to look
-_GRACE = 0.5  # seconds
 _CACHE = 512  # MiB of prompts that were read before and may come again
 
 
@@ -248,15 +248,8 @@ def main() -> None:
     url = server.listening_address
     atomic_file.write(launch.file("json"), json.dumps({"url": url, "key": key, "pid": os.getpid()}).encode())
     _wait(launch, replace(http.parse_address(url, KIND), key=key))
-    # Nobody can find it any more. Those who have are answered: a request of its own is answered behind theirs.
     launch.file("json").unlink(missing_ok=True)
-    time.sleep(_GRACE)  # for whoever has just read the record
-    if launch.embeds:
-        server.handle_embeddings({"input": "."})
-    else:
-        server.handle_completions({"prompt": ".", "n_predict": 0})
-    time.sleep(_GRACE)  # until the last answer is sent
-    os._exit(0)  # without waiting for threads that wait for connections
+    os._exit(0)  # without waiting for threads that wait for connections; who has just read the record asks again
 
 
 def _take(lock: int) -> bool:
@@ -310,14 +303,13 @@ def _wait(launch: Launch, server: http.Address) -> None:
     last = time.time()
     while True:
         time.sleep(min(max(launch.idle / 10, 0.1), 10))
+        with suppress(FileNotFoundError):  # removed: nobody can find it
+            last = max(last, launch.file("json").stat().st_mtime)
+        if time.time() - last < launch.idle:
+            continue
         try:
-            touched = launch.file("json").stat().st_mtime
-            if time.time() - max(touched, last) < launch.idle:
-                continue
             if not any(slot["is_processing"] for slot in http.fetch(server, "/slots", timeout=30)):
                 return
-        except FileNotFoundError:
-            return  # removed: nobody can find it
         except (http.ServerFault, ModelUnavailable):
             pass  # the question waits behind a batch of a prompt
         last = time.time()
