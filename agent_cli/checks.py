@@ -30,7 +30,6 @@ _RUN_JOBS = "agent jobs run --until-idle"
 _OTHER_MODEL = "choose another: agent models use NAME"
 _PATIENCE = 1.0  # seconds to wait for another program that writes
 _MIN_FREE = 500_000_000  # bytes free on a disk
-_MALFORMED = (TypeError, ValueError, KeyError, AttributeError)  # raised by an answer of unknown shape
 
 
 @frozen
@@ -90,10 +89,6 @@ def _server(settings: Config) -> Iterator[Finding]:
     except AgentError as error:
         start = "start it with `ollama serve`; " if settings.engine == "ollama" else ""
         yield Finding("server", False, str(error), f"{start}until then memory answers alone")
-        return
-    except _MALFORMED:
-        found = f"the server at {settings.host} is not Ollama"
-        yield Finding("server", False, found, "set OLLAMA_HOST to where it runs")
         return
     yield Finding("server", True, f"{engine.url}, {version}{counted(len(tags), 'model')}")
     if tags:
