@@ -33,16 +33,11 @@ BY_RISK: dict[str, Ruling] = {"read": "allow", "session": "allow", "propose": "a
 _STRICTNESS: tuple[Ruling, ...] = ("allow", "ask", "deny")
 
 
-@frozen
-class PolicyDecision:
-    ruling: Ruling
-    by: Literal["default", "rule"] = "default"
-
-
 def decide(
     tool: Tool, configured: Mapping[str, Ruling], written: Mapping[str, Any], resolved: Mapping[str, Any]
-) -> PolicyDecision:
-    """The decision on a call. `written`: the arguments as the model wrote them; `resolved`: without links and `..`."""
+) -> tuple[Ruling, bool]:
+    """The decision on a call, and whether a rule made it. `written`: the arguments as the model wrote them; `resolved`:
+    without links and `..`."""
     written, resolved = {**tool.defaults, **written}, {**tool.defaults, **resolved}
     rules = [(read(key), value) for key, value in configured.items()]
     for_tool = [(rule, value) for rule, value in rules if rule.tool == tool.name]
@@ -54,7 +49,7 @@ def decide(
     base: Ruling = max(applicable, key=_STRICTNESS.index) if applicable else BY_RISK[tool.risk]
     stricter = [value for rule, value in for_tool if rule.patterns and may_match(rule, written, resolved)]
     ruling = max(base, *stricter, key=_STRICTNESS.index) if stricter else base
-    return PolicyDecision(ruling, "rule" if applicable or ruling != base else "default")
+    return ruling, bool(applicable) or ruling != base
 
 
 def denied_paths(configured: Mapping[str, Ruling]) -> Callable[[str], bool]:
@@ -90,15 +85,15 @@ def read(key: str) -> Rule:
     return Rule(tool.strip(), patterns=tuple(zip(rest[::2], map(str.strip, rest[1::2]), strict=True)))
 
 
-def check_rules(configured: Mapping[str, object], where: Callable[[str], str] = lambda key: "") -> None:
-    """Raises ConfigError for a rule without effect. `where` returns the place of a rule, to begin the message."""
+def check_rules(configured: Mapping[str, object], where: str = "") -> None:
+    """Raises ConfigError for a rule without effect. `where`: the place of the rules, to begin the message."""
     if not configured:
         return
     from agent_cli.tools import registry  # loads all tools, which most commands do not need
 
     for key in configured:
         if wrong := find_error(key, registry.BUILT_IN, registry.SOURCES):
-            raise ConfigError(f"{where(key)}rules.{key}: {wrong}")
+            raise ConfigError(f"{where}rules.{key}: {wrong}")
 
 
 def find_error(key: str, tools: Mapping[str, Tool], sources: tuple[str, ...]) -> str:

@@ -5,7 +5,6 @@ this folder: models, turns, upkeep of the indexes, and work in the background.
 """
 
 import os
-import re
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -177,7 +176,7 @@ def open_app(
 ) -> App:
     """Read the settings and open the database, not if `incognito`. `child`: the assistant started this process."""
     loaded = settings_file.load(config_file or settings_file.default_file(environ), environ, flags)
-    policy.check_rules(loaded.config.rules, lambda key: _place_of_rule(loaded, key))
+    policy.check_rules(loaded.config.rules, f"{loaded.origins['rules']}: ")
     path = settings_file.database(loaded.config, environ)
     sealing.KEYS.settings = loaded.config.seal
     if loaded.config.db and not (incognito or path.parent.is_dir()):
@@ -225,16 +224,6 @@ def check_setting(key: str, value: str) -> None:
     if name == "rules":
         configured = {entry: value} if entry else settings_file.check(name, settings_file.parse(name, value, key), key)
         policy.check_rules(configured)
-
-
-def _place_of_rule(loaded: settings_file.Loaded, key: str) -> str:
-    """Where a rule was set, as in "FILE, line 3: "."""
-    file, _, line = loaded.origins["rules"].rpartition(":")
-    if file != str(loaded.file):
-        return f"{loaded.origins['rules']}: "
-    written = re.compile(rf"""\s*(?:rules\.)?["']?{re.escape(key)}["']?\s*=""")
-    lines = list(enumerate(loaded.file.read_text(encoding="utf-8").splitlines(), 1))[int(line) - 1 :]
-    return f"{file}, line {next((number for number, text in lines if written.match(text)), line)}: "
 
 
 def finish_erasure(app: App, db: Database) -> bool:

@@ -152,7 +152,7 @@ def tools(app: App) -> Mapping[str, Tool]:
 
         def is_allowed(tool: Tool) -> bool:
             """Whether the person's rules allow a call of the program's own; it is written down."""
-            if policy.decide(tool, cast(Mapping[str, policy.Ruling], app.config.rules), {}, {}).ruling != "allow":
+            if policy.decide(tool, cast(Mapping[str, policy.Ruling], app.config.rules), {}, {})[0] != "allow":
                 return False
             events.append(db, app.time, "call allowed by rule", tool.name, actor="program")
             return True

@@ -204,7 +204,7 @@ def _described(app_: App, tools: Sequence[Any]) -> list[dict[str, Any]]:
         {
             "name": tool.name,
             "description": tool.description,
-            "rule": policy.decide(tool, rules, {}, {}).ruling,
+            "rule": policy.decide(tool, rules, {}, {})[0],
             "arguments": [
                 f"{name} ({schema.get('type', 'anything')}) {schema.get('description', '')}".rstrip()
                 for name, schema in tool.parameters["properties"].items()

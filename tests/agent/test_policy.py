@@ -8,7 +8,7 @@ import pytest
 
 from agent_cli.agent import policy
 from agent_cli.agent.events import Noticed, ToolFinished
-from agent_cli.agent.policy import Limits, PolicyDecision, reason_to_stop
+from agent_cli.agent.policy import Limits, reason_to_stop
 from agent_cli.app.app import check_setting, open_app
 from agent_cli.errors import ConfigError
 from agent_cli.messages import ToolCall, ToolResult
@@ -40,13 +40,13 @@ def of_risk(risk):
 
 @for_each(("risk", "ruling"), [("read", "allow"), ("session", "allow"), ("write", "ask"), ("network", "ask")])
 def test_what_keeps_something_for_good_or_reaches_out_is_asked_for(risk, ruling):
-    assert policy.decide(of_risk(risk), {}, {}, {}) == PolicyDecision(ruling)
+    assert policy.decide(of_risk(risk), {}, {}, {}) == (ruling, False)
 
 
 @for_each("risk", policy.BY_RISK)
 @for_each("ruling", ["allow", "ask", "deny"])
 def test_the_persons_own_rule_for_a_tool_comes_first(risk, ruling):
-    assert policy.decide(of_risk(risk), {"thing": ruling, "other": "deny"}, {}, {}) == PolicyDecision(ruling, "rule")
+    assert policy.decide(of_risk(risk), {"thing": ruling, "other": "deny"}, {}, {}) == (ruling, True)
 
 
 @pytest.fixture
@@ -60,23 +60,23 @@ def home(tmp_path, monkeypatch):
 
 
 def ruled(configured, **arguments):
-    return policy.decide(read_file, configured, arguments, _real(None, arguments)).ruling
+    return policy.decide(read_file, configured, arguments, _real(None, arguments))[0]
 
 
 @for_each(
     ("configured", "decided"),
     [
-        ({}, PolicyDecision("allow")),
-        ({"source:files": "deny"}, PolicyDecision("deny", "rule")),
-        ({"source:built-in": "deny"}, PolicyDecision("allow")),
-        ({"save_note": "deny"}, PolicyDecision("allow")),
-        ({"source:files": "deny", "read_file": "ask"}, PolicyDecision("ask", "rule")),
-        ({"read_file": "deny", "read_file path=/a/*": "allow"}, PolicyDecision("allow", "rule")),
-        ({"read_file": "deny", "read_file path=/b/*": "allow"}, PolicyDecision("deny", "rule")),
-        ({"read_file path=/a/*": "allow", "read_file path=*": "ask"}, PolicyDecision("ask", "rule")),
-        ({"read_file path=/a/*": "deny", "read_file path=*": "ask"}, PolicyDecision("deny", "rule")),
-        ({"read_file path=/a/* title=x": "deny"}, PolicyDecision("allow")),
-        ({"read_file path=/a/* title=": "deny"}, PolicyDecision("deny", "rule")),
+        ({}, ("allow", False)),
+        ({"source:files": "deny"}, ("deny", True)),
+        ({"source:built-in": "deny"}, ("allow", False)),
+        ({"save_note": "deny"}, ("allow", False)),
+        ({"source:files": "deny", "read_file": "ask"}, ("ask", True)),
+        ({"read_file": "deny", "read_file path=/a/*": "allow"}, ("allow", True)),
+        ({"read_file": "deny", "read_file path=/b/*": "allow"}, ("deny", True)),
+        ({"read_file path=/a/*": "allow", "read_file path=*": "ask"}, ("ask", True)),
+        ({"read_file path=/a/*": "deny", "read_file path=*": "ask"}, ("deny", True)),
+        ({"read_file path=/a/* title=x": "deny"}, ("allow", False)),
+        ({"read_file path=/a/* title=": "deny"}, ("deny", True)),
     ],
 )
 def test_the_most_specific_rule_counts_and_of_several_patterns_the_strictest(configured, decided):
@@ -128,7 +128,7 @@ def test_a_left_out_argument_is_what_the_tool_takes_and_letters_written_in_anoth
 def test_a_rule_that_would_mean_nothing_is_refused_with_what_there_is(tmp_path, key, said):
     file = tmp_path / "config.toml"
     file.write_text(f'model = "m"\n[rules]\njot = "ask"\n"{key}" = "deny"\n')
-    with pytest.raises(ConfigError, match=re.escape(f"{file}, line 4: rules.{key}: {said}")):
+    with pytest.raises(ConfigError, match=re.escape(f"{file}:2: rules.{key}: {said}")):
         open_app({}, print, config_file=file, environ={})
     with pytest.raises(ConfigError, match=re.escape(f"rules.{key}: {said}")):
         check_setting(f"rules.{key}", "deny")

@@ -69,7 +69,7 @@ def tools(conversation: Conversation, argument: str) -> str:
     app = conversation.app
     rows, rules = [], cast(Mapping[str, policy.Ruling], app.config.rules)
     for each in turns.tools(app).values():
-        ruling = policy.decide(each, rules, {}, {}).ruling
+        ruling = policy.decide(each, rules, {}, {})[0]
         rows.append(f"{each.name:<16} {ruling:<5}  {first_sentences(each.description, 1)}")
     return "\n".join(rows)
 
