@@ -116,12 +116,9 @@ def _summary(app_: App, name: str) -> summaries.Summary:
     """The summary named by its period, its handle or the handle of its session. Raises UsageError."""
     word, owner = name.strip().lower(), app_.scope.owner
     if re.fullmatch(r"y\d+", word):
-        if summary := summaries.get(app_.db, ids.number("summary", word), owner):
-            return summary
-        raise UsageError(f"there is no summary {word}; `agent summaries list` shows them all")
+        return summaries.get(app_.db, ids.number("summary", word), owner)
     if re.fullmatch(r"s\d+", word):
-        summary = summaries.of_session(app_.db, ids.number("session", word))
-        if summary and summaries.get(app_.db, summary.id, owner):
+        if summary := summaries.of_session(app_.db, sessions.get(app_.db, ids.number("session", word), owner).id):
             return summary
         raise UsageError(f"{word} has no summary yet; `agent sessions close {word}` writes it")
     period = periods.from_words(name, app_.time())
@@ -270,10 +267,7 @@ def _pinnable(app_: App, handle: str) -> tuple[str, int]:
         return "session", sessions.get(app_.db, ids.number("session", handle), owner).id
     if not named.startswith("y"):
         raise UsageError(f"{handle!r} is not a handle of a session or a summary: write it like s4 or y7")
-    found = summaries.get(app_.db, ids.number("summary", handle), owner)
-    if found is None:
-        raise UsageError(f"there is no summary {named}; `agent search` finds what there is")
-    return "summary", found.id
+    return "summary", summaries.get(app_.db, ids.number("summary", handle), owner).id
 
 
 def _counts(items: Iterable[retention.RetentionCandidate]) -> Counter[str]:

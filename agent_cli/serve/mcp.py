@@ -163,8 +163,6 @@ def _whole(app: App, db: Database, handle: str, first: int) -> str:
             return f"{fact.handle} ({ahead or f'since {fact.day}'}) {fact.statement}"
         case "summary":
             summary = summaries.get(db, ids.number("summary", handle), owner)
-            if summary is None:
-                raise UsageError(f"there is no summary {handle}")
             return f"{summary.handle} {summary.text}\n{summary.details}".strip()
     return _run(app, db, memory_tools.timeline, {"around": handle, "first": first})
 

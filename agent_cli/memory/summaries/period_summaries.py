@@ -434,9 +434,7 @@ def _remaining_sentences(
     words = keywords.SearchTerms(words=frozenset(keywords.distinctive_words(texts)))
     left = dict[int, tuple[Sentence, ...]]()
     for id in sorted(found):
-        if (summary := summaries.get(db, id, walk.request.owner)) is None:
-            continue
-        expired = frozenset[Source]()
+        summary, expired = summaries.get(db, id, walk.request.owner), frozenset[Source]()
         if summary.unit == "day":  # its sessions may exist without messages of that day
             day, named = periods.parse(summary.period), set(summaries.sources(db, id).get(0, ())) - erased
             if expired_sessions(db, day, named):

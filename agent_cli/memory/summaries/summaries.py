@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import Any
 
 from agent_cli import clock, text
+from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.dates.periods import Period
 from agent_cli.memory.language import keywords, secrets, statements
@@ -253,8 +254,11 @@ def of_period(db: Database, owner: str, key: str) -> Summary | None:
     return _one(db, "y.owner = ? and y.period = ?", (owner, key))
 
 
-def get(db: Database, id: int, owner: str) -> Summary | None:
-    return _one(db, "y.id = ? and y.owner = ?", (id, owner))
+def get(db: Database, id: int, owner: str) -> Summary:
+    """Raises UsageError when this owner has no such summary."""
+    if found := _one(db, "y.id = ? and y.owner = ?", (id, owner)):
+        return found
+    raise UsageError(f"there is no summary y{id}; `agent summaries list` shows them all")
 
 
 def _one(db: Database, condition: str, values: Sequence[object]) -> Summary | None:
