@@ -47,13 +47,7 @@ _NO_TEXT = _set(
     .class .pyc .pyo .wasm .ttf .otf .woff .woff2 .sqlite .sqlite3 .db .parquet .npy .npz .pkl .doc .docx .xls .xlsx
     .ppt .pptx .odt .ods .odp .epub .mobi .key .pages .numbers"""
 )
-_BYTE_ORDER_MARKS = (  # the longest first: UTF-32 begins like UTF-16
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DECLARED_ENCODING = rb"(?i)(?:coding[:=]|charset=[\"']?|encoding=[\"'])\s*([-\w.]+)"
 _GAP = Pattern(r"\n[ \t\f\v\xa0\n]*\n")
 
@@ -95,7 +89,7 @@ def read(path: str, most: int = MAX_SIZE) -> bytes:
                 size = f"{found.st_size / 1e6:.0f} MB, and at most {most // 10**6} are read"
                 raise UnreadableFile(f"it is too large: {size}")
             data = file.read(_SNIFFED)
-            if end != ".pdf" and b"\0" in data and _encoding_by_mark(data) is None:
+            if end != ".pdf" and b"\0" in data and not data.startswith(_UTF_16):
                 raise UnreadableFile("it is not text but binary")
             return data + file.read(most - len(data) + 1)
     except OSError as error:
@@ -110,17 +104,14 @@ def may_disappear(error: str) -> bool:
 def decode(data: bytes) -> str:
     """Decode text by its byte order mark, as UTF-8, as the file declares, else as Windows-1252."""
     declared = re.search(_DECLARED_ENCODING, data[:1024])
-    for name in (_encoding_by_mark(data), "utf-8", declared and declared[1].decode("ascii"), "cp1252", "latin-1"):
+    first = "utf-16" if data.startswith(_UTF_16) else "utf-8-sig"
+    for name in (first, declared and declared[1].decode("ascii"), "cp1252", "latin-1"):
         with suppress(LookupError, ValueError):  # unknown encoding, or invalid in it
             if name:
                 return without_surrogates(
                     data.decode(name).replace("\r\n", "\n").replace("\r", "\n").replace("\0", " ")
                 )
     return ""
-
-
-def _encoding_by_mark(data: bytes) -> str | None:
-    return next((name for begin, name in _BYTE_ORDER_MARKS if data.startswith(begin)), None)
 
 
 def pdf(data: bytes) -> tuple[str, list[Block]]:
