@@ -2,7 +2,7 @@
 events an owner sees those of their own sessions and rows; those of the file and of deleted rows are the person's."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime, time, timedelta
 from typing import Any, Literal
 
 from agent_cli import clock, kinds, text
@@ -109,23 +109,24 @@ def callers_events(db: Database) -> Iterator[tuple[str, str, str, int, int]]:
 
 PERIOD = timedelta(days=30)  # in which calls are counted
 _TASKS_NAMED = 5  # tasks that are named by their handles
-_FURTHEST = timedelta(hours=14)  # the largest offset from UTC
+# The person's messages of a day, those of scheduled runs and side questions included.
+_ASKED = """from said where owner = :owner and role = 'user' and at >= :since and at < :until and session_id in
+            (select id from session where owner = :owner and last_at >= :since and hidden_at is null)"""
+
+
+def _day(owner: str, now: datetime) -> dict[str, str]:
+    begin = datetime.combine(now.date(), time(), now.tzinfo)
+    return {"owner": owner, "since": clock.utc(begin), "until": clock.utc(begin + timedelta(days=1))}
 
 
 def signals(db: Database, owner: str, now: datetime, since: datetime) -> dict[str, Any]:
     """Questions of today, open tasks with the longest overdue first, and the calls of each tool since then."""
-    today = now.date()
-    night = datetime.combine(today + timedelta(days=1), time(), now.tzinfo)
-    open_tasks = "from task where owner = ?1 and state = 'open' and hidden_at is null"
-    query = f"""select id, due_at < ?2 {open_tasks} and due_at is not null and due_at < ?3 order by due_at, id"""
-    due = db.rows(query, (owner, clock.utc(now), clock.utc(night)))
+    today = _day(owner, now)
+    open_tasks = "from task where owner = :owner and state = 'open' and hidden_at is null"
+    query = f"select id, due_at < :now {open_tasks} and due_at < :until order by due_at, id"
+    due = db.rows(query, today | {"now": clock.utc(now)})
     overdue, later = ([ids.handle("task", id) for id, late in due if late == is_late] for is_late in (True, False))
-    # Identifiers sort by time and are indexed; they are those of the day in any time zone.
-    begin = datetime.combine(today, time(), UTC)
-    bounds = ids.lowest(begin - _FURTHEST), ids.lowest(begin + timedelta(days=1) + _FURTHEST)
-    sql = """select count(*) from said where uid >= ? and uid < ? and date(at, utc_offset || ' minutes') = ?
-                    and owner = ? and role = 'user'"""
-    turns = db.value(sql, (*bounds, today.isoformat(), owner))
+    turns = db.value(f"select count(*) {_ASKED}", today)
     called = """select e.subject, sum(e.kind like 'call allowed%') as allowed, sum(e.kind like 'call refused%')
                    from event e join session s on s.id = e.session_id
                    where e.uid >= ?1 and e.kind like 'call %' and s.owner = ?2
@@ -134,7 +135,7 @@ def signals(db: Database, owner: str, now: datetime, since: datetime) -> dict[st
     calls = db.rows(called, (ids.lowest(since), owner))
     return {
         "turns_today": turns,
-        "due": {"overdue": overdue, "today": later, "open": db.value(f"select count(*) {open_tasks}", (owner,))},
+        "due": {"overdue": overdue, "today": later, "open": db.value(f"select count(*) {open_tasks}", today)},
         "calls": [dict(zip(("tool", "allowed", "refused"), row, strict=True)) for row in calls],
     }
 
@@ -189,13 +190,8 @@ _OF_DAY = {
 
 def format_day(db: Database, owner: str, now: datetime) -> str:
     """The lines of the day, the newest of each kind first; empty when nothing happened."""
-    begin = datetime.combine(now.date(), time(), now.tzinfo)
-    day = {"owner": owner, "since": clock.utc(begin), "until": clock.utc(begin + timedelta(days=1))}
-    # Each session with its name and number of messages, scheduled runs and side questions included.
-    sql = """select session_id, count(*) from said
-           where owner = :owner and role = 'user' and at >= :since and at < :until
-             and session_id in (select id from session where owner = :owner and last_at >= :since and hidden_at is null)
-           group by session_id order by max(id) desc"""
+    day = _day(owner, now)
+    sql = f"select session_id, count(*) {_ASKED} group by session_id order by max(id) desc"
     named = [(sessions.get(db, id, owner), count) for id, count in db.rows(sql, day)]
     found = {
         "said": [

@@ -46,9 +46,9 @@ def test_nothing_is_told_of_an_empty_file(db):
     }
 
 
-def test_a_day_is_that_of_the_clock_at_which_it_was_said(db, session):
+def test_a_day_begins_and_ends_at_midnight_here(db, session):
     say(db, session, datetime(2026, 1, 2, 0, 30, tzinfo=VIENNA))
-    say(db, session, datetime(2026, 1, 1, 23, 30, tzinfo=timezone(timedelta(hours=-8))))
+    say(db, session, datetime(2026, 1, 1, 23, 30, tzinfo=VIENNA))
     assert [records.signals(db, "person", NOW - days * DAY, NOW)["turns_today"] for days in (0, 1)] == [1, 1]
 
 
