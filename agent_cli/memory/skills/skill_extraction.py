@@ -5,7 +5,6 @@ shown, and steps that order the assistant to ignore its rules are dropped."""
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from agent_cli import text
@@ -121,17 +120,14 @@ def related_skills(db: Database, owner: str, entries: Sequence[Entry], now: date
 
 
 def skills_read(db: Database, owner: str, entries: Sequence[Entry]) -> list[skills.Skill]:
-    """The skills read in a conversation, each in the version read last; as many as fit into the prompt."""
-    calls = [(call, entry.at) for entry in entries for call in entry.message.calls if call.name == READ_SKILL]
-    called = {str(call.arguments.get("name", "")).strip(): at for call, at in calls}
+    """The skills read in a conversation, the last ones; as many as fit into the prompt."""
+    calls = (call for entry in entries for call in entry.message.calls if call.name == READ_SKILL)
+    called = [str(call.arguments.get("name", "")).strip() for call in calls]
     present = {key: each for each in skills.listing(db, owner) for key in (each.handle, each.name)}
-    read = {present[key].id: (present[key], at) for key, at in called.items() if key in present}
     shown = list[skills.Skill]()
-    for skill, at in reversed(read.values()):
-        former = [each.was for each in skills.former(db, skill) if each.was["version"] < skill.version and each.at > at]
-        then = replace(skill, version=former[0]["version"], text=former[0]["text"]) if former else skill
-        if sum(len(each.body) for each in (then, *shown)) <= _MAX_STEPS:
-            shown.insert(0, then)
+    for skill in dict.fromkeys(present[key] for key in reversed(called) if key in present):
+        if sum(len(each.body) for each in (skill, *shown)) <= _MAX_STEPS:
+            shown.insert(0, skill)
     return shown[-_MAX_READ:]
 
 
