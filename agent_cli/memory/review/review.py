@@ -402,15 +402,12 @@ def _files_changed(skill: Skill, target: Skill | None) -> Iterator[str]:
 def _changes_since(db: Database, kind: str, owner: str, since: str) -> Iterator[tuple[str, str]]:
     """(sign, handle and words) of each row that differs from what it was at that time, as its history has it."""
     words, *_ = compared = _COMPARED[kind]
-    read = ("id", "state", "hidden_at", *compared)
-    query = f"""select v.was, {", ".join(f"t.{column}" for column in read)}
-                from (select {kind}_id changed, min(id) first from {kind}_version where at >= ?2 group by 1) c
-                join {kind} t on t.id = c.changed join {kind}_version v on v.id = c.first
-                where t.owner = ?1 order by t.id"""
-    rows = db.rows(query, (owner, since))
-    for former, *values in rows:
-        was, now = json.loads(former or "{}"), dict(zip(read, values, strict=True))
-        before, after = ("" if row.get("hidden_at") else row.get("state", "") for row in (was, now))
+    query = f"""select {kind}_id, was from {kind}_version
+                where id in (select min(id) from {kind}_version where at >= ? group by {kind}_id) order by 1"""
+    former = {id: json.loads(was or "{}") for id, was in db.rows(query, (since,))}
+    for row in _KINDS[kind].many(db, list(former), owner):
+        was, now = former[row.id], asdict(row)
+        before, after = ("" if each.get("hidden_at") else each.get("state", "") for each in (was, now))
         if ACCEPTED in (before, after) and before != after:
             sign = "+" if after == ACCEPTED else "-"
         elif after == ACCEPTED:
@@ -418,4 +415,4 @@ def _changes_since(db: Database, kind: str, owner: str, since: str) -> Iterator[
         else:
             sign = PENDING if after == PENDING != before else ""
         if sign:
-            yield sign, f"{ids.handle(kind, now['id'])} {one_line(now[words], 100)}"
+            yield sign, f"{row.handle} {one_line(now[words], 100)}"
