@@ -19,19 +19,7 @@ from agent_cli.store.db import APPLICATION_ID, Database, Row
 
 Steps = Mapping[str, Callable[[Database], None]]
 
-
-def set_terminals(db: Database) -> None:
-    """Single questions from before the terminal was kept are continued by `-c` like those that were typed."""
-    if not db.value("select 1 from session where terminal is not null"):
-        db.execute("update session set terminal = '' where kind = 'ask' and owner = 'person'")
-
-
-def drop_recall_tests(db: Database) -> None:
-    """The questions of `agent facts test`, a command that is gone: nothing would forget them any more."""
-    db.execute("drop table if exists fact_test")
-
-
-STEPS: Steps = {"typed before": set_terminals, "recall tests": drop_recall_tests}
+STEPS: Steps = {}  # of the formats that were released
 
 
 def pending_migrations(db: Database, steps: Steps) -> list[str]:

@@ -6,7 +6,6 @@ import sys
 
 import pytest
 
-from agent_cli.store.db import Database
 from tests.ollama_server.script import reply
 from tests.terminal import Terminal
 
@@ -43,15 +42,6 @@ def test_the_last_question_of_the_folder_is_continued_and_named(asks, program, s
     ]
     assert asks("-c", "and why?")[2].startswith("agent: continuing s1, ")
     assert program.rows("select count(*) from session") == [(1,)]
-
-
-def test_after_an_upgrade_the_last_question_of_the_folder_is_continued(asks, program):
-    asks("which tea is the mildest?")
-    file = Database(program.db)
-    file.execute("update session set terminal = null")  # as before a terminal was kept
-    file.execute("delete from migration where name = 'typed before'")
-    file.close()
-    assert asks("-c", "and the strongest?")[2].startswith("agent: continuing s1, ")
 
 
 def test_a_later_question_is_continued_and_not_the_older_conversation(asks, program, terminal):
