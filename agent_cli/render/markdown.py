@@ -452,13 +452,12 @@ def answer_writer(out: TextIO, display: Display, style: str = "") -> AnswerWrite
 
 @frozen
 class CodeBlock:
-    language: str
     code: str  # ends with a newline, unless it is empty
     closed: bool  # whether its closing fence was found
 
 
 _BLOCK = Pattern(
-    r"^(?P<indent> {0,60})(?P<mark>(?P<sign>[`~])(?P=sign){2,59})(?P<info>[^`\n]*)$"
+    r"^(?P<indent> {0,60})(?P<mark>(?P<sign>[`~])(?P=sign){2,59})[^`\n]*$"
     r"(?P<code>.*?)(?:(?P<end>^ {0,60}(?P=mark)(?P=sign)*[ \t\r]*$)|\Z)",
     re.MULTILINE | re.DOTALL,
 )
@@ -473,5 +472,5 @@ def code_blocks(text: str) -> list[CodeBlock]:
         if not closed:
             code = f"{code.rstrip()}\n" if code.strip() else ""
         code = re.sub(rf"^ {{1,{len(block['indent'])}}}", "", code, flags=re.MULTILINE) if block["indent"] else code
-        blocks.append(CodeBlock((block["info"].split() or [""])[0], code, closed))
+        blocks.append(CodeBlock(code, closed))
     return blocks

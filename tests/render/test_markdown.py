@@ -196,15 +196,15 @@ def test_no_line_is_lost_or_doubled_when_the_window_is_resized_six_times(tmp_pat
 BLOCKS = {
     "no code": [],
     "a `word` and ```inline``` alone": [],
-    "```sh\nls -l\n```": [CodeBlock("sh", "ls -l\n", True)],
-    "~~~ python title\n\tx = '```'\n\n~~~\nand": [CodeBlock("python", "\tx = '```'\n\n", True)],
-    "````md\n```sh\nls\n```\n````": [CodeBlock("md", "```sh\nls\n```\n", True)],
+    "```sh\nls -l\n```": [CodeBlock("ls -l\n", True)],
+    "~~~ python title\n\tx = '```'\n\n~~~\nand": [CodeBlock("\tx = '```'\n\n", True)],
+    "````md\n```sh\nls\n```\n````": [CodeBlock("```sh\nls\n```\n", True)],
     "1. do\n   ```sh\n   for f in *; do\n     echo $f\n done\n   ```\n": [
-        CodeBlock("sh", "for f in *; do\n  echo $f\ndone\n", True)
+        CodeBlock("for f in *; do\n  echo $f\ndone\n", True)
     ],
-    "```\na\n```\n\n```\nb\n```  \n": [CodeBlock("", "a\n", True), CodeBlock("", "b\n", True)],
-    "```sh\nrm -r a\n\n": [CodeBlock("sh", "rm -r a\n", False)],
-    "```\n```": [CodeBlock("", "", True)],
+    "```\na\n```\n\n```\nb\n```  \n": [CodeBlock("a\n", True), CodeBlock("b\n", True)],
+    "```sh\nrm -r a\n\n": [CodeBlock("rm -r a\n", False)],
+    "```\n```": [CodeBlock("", True)],
 }
 
 
