@@ -1,4 +1,4 @@
-"""One connection to the SQLite file, and a worker thread that reads on another.
+"""One connection to the SQLite file.
 
 Reads are plain; every write is inside `with db.write():`. Values are bound; several ids or names as one JSON array, for
 `in (select value from json_each(?))`. A connection belongs to one thread; another opens its own with
@@ -14,7 +14,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
 from itertools import count
@@ -28,25 +28,6 @@ from agent_cli.errors import FileSealed, StoreBusy, StoreError
 from agent_cli.store import sealing
 
 T = TypeVar("T")
-
-
-class ReadWorker:
-    """Runs reads one after the other on a thread and a connection of its own."""
-
-    def __init__(self, open_database: "Callable[[], Database]"):
-        from concurrent.futures import ThreadPoolExecutor  # for imports alone
-
-        self._executor = ThreadPoolExecutor(1, "read worker")
-        self._opened = self._executor.submit(open_database)
-
-    def submit(self, read: "Callable[[Database], T]") -> Callable[[], T]:
-        return self._executor.submit(lambda: read(self._opened.result())).result
-
-    def close(self) -> None:
-        """Close the connection once the submitted reads are done."""
-        self._executor.shutdown()
-        if not self._opened.exception():
-            self._opened.result().close()
 
 
 Row = tuple[Any, ...]
@@ -70,7 +51,6 @@ _FULL = "the disk is full; nothing of this step was written, make room and try a
 APPLICATION_ID = 0x41474E54  # "AGNT" in the file's header identifies this program's files
 _PAGE = 4096  # bytes, of a sealed file
 _TRIED = 100  # its first pages
-MIN_SQLITE = (3, 51, 3)  # before it, a WAL reset could lose a commit
 
 # Of each file that this process has open: a lock is dropped with the last connection to its file.
 LOCKS: "weakref.WeakValueDictionary[str, threading.RLock]" = weakref.WeakValueDictionary()
@@ -95,7 +75,6 @@ class Database:
     ):
         """`key`: of a sealed file, see sealing.py; None: it is looked for. `checked`: whether the checksums of a sealed
         file count; without them it gives what it has, as other files do."""
-        refuse_old_sqlite(apsw.sqlite_lib_version())
         self.path = str(path)
         self.journal = journal
         self.busy_timeout = busy_timeout  # seconds to wait while another process writes
@@ -110,7 +89,6 @@ class Database:
         self._waiting_since = 0.0
         settings: dict[str, Any] = {"read_only": read_only, "unwritable": unwritable, "key_folder": key_folder}
         self._open_again = partial(Database, path, journal, key=self.key, **settings)
-        self._read_worker: ReadWorker | None = None
         name = f"file:{quote(self.path)}?immutable=1" if unwritable else self.path
         reads = apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         with self._translate_errors():
@@ -138,19 +116,25 @@ class Database:
         self._pragma("recursive_triggers", 1)
 
     def another_connection(self) -> "Database":
-        return self._opener()()
-
-    def _opener(self) -> Callable[[], "Database"]:
-        return partial(_prepared, partial(self._open_again, busy_timeout=self.busy_timeout), self.person)
+        db = self._open_again(busy_timeout=self.busy_timeout)
+        db.person = self.person
+        db.prepare()
+        return db
 
     def read_in_background(self, read: Callable[["Database"], T]) -> Callable[[], T]:
         """Begin a read on another thread and connection; where that would not see the same data, read when asked."""
         if self.in_memory or self._connection.in_transaction:
             return partial(read, self)
-        if self._read_worker is None:
-            self._read_worker = ReadWorker(self._opener())
-            weakref.finalize(self, self._read_worker.close)  # also at the end of the process
-        return self._read_worker.submit(read)
+        from concurrent.futures import ThreadPoolExecutor  # for imports alone
+
+        def read_on_another() -> T:
+            with closing(self.another_connection()) as db:
+                return read(db)
+
+        executor = ThreadPoolExecutor(1)
+        begun = executor.submit(read_on_another)
+        executor.shutdown(wait=False)
+        return begun.result
 
     def copy_into(self, other: "Database", pages: int = -1) -> Iterator[int]:
         """Copy the whole file into another, so many pages at a time; yields how many pages are left."""
@@ -178,8 +162,6 @@ class Database:
                 self.execute("rollback")
 
     def close(self) -> None:
-        if self._read_worker:
-            self._read_worker.close()
         with self._translate_errors():
             self._connection.close()
 
@@ -428,13 +410,6 @@ def open_shared_memory() -> Database:
     return Database(f"{_SHARED_PREFIX}{next(_shared_numbers)}?vfs=memdb")
 
 
-def _prepared(open_again: Callable[[], Database], person: str) -> Database:
-    db = open_again()
-    db.person = person
-    db.prepare()
-    return db
-
-
 def _fold(*texts: Any) -> str:
     """Case folded; SQLite's own lower() knows only ASCII."""
     return str(texts[0]).casefold()
@@ -469,9 +444,3 @@ def _error_message(error: apsw.Error) -> str | None:
     if isinstance(error, apsw.SQLError) and str(error).endswith(("disk I/O error", "disk is full")):  # of sqlite-vec
         return _DISK.format(error)
     return next((sentence.format(error) for kinds, sentence in _SENTENCES if isinstance(error, kinds)), None)
-
-
-def refuse_old_sqlite(version: str) -> None:
-    """Raise StoreError when this version of SQLite must not write."""
-    if tuple(int(part) for part in version.split(".")) < MIN_SQLITE:
-        raise StoreError(f"SQLite {version} can lose a commit; update the package apsw-sqlite3mc")

@@ -7,7 +7,6 @@ import pytest
 
 from agent_cli.errors import StoreError
 from agent_cli.memory.forgetting import erasure_receipt
-from agent_cli.store import db as store
 from agent_cli.store import sealing
 from agent_cli.store.db import Database, TransactionLost, open_shared_memory
 
@@ -136,14 +135,6 @@ def test_a_mistake_in_our_own_sql_is_no_sentence_for_the_person(file):
     with pytest.raises(Exception, match="no such table: nowhere") as raised:
         file.rows("select * from nowhere")
     assert not isinstance(raised.value, StoreError)
-
-
-def test_a_sqlite_that_can_lose_a_commit_is_refused_and_a_later_one_taken():
-    for version in ("3.51.2", "3.50.99", "2.8.17"):
-        with pytest.raises(StoreError, match=f"SQLite {version} can lose a commit; update the package apsw-sqlite3mc"):
-            store.refuse_old_sqlite(version)
-    for version in ("3.51.3", "3.53.0", "3.100.1", "4.0.0"):
-        store.refuse_old_sqlite(version)
 
 
 def test_a_transaction_that_sqlite_has_undone_by_itself_is_told(db):
