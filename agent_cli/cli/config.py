@@ -138,8 +138,6 @@ def pull(invocation: Invocation, name: str = argument("As in qwen3:4b.")) -> Non
         try:
             for state in ollama.pull(config.host, name):
                 percent = state.percent or percent
-                if state.notice:
-                    line.note(state.notice)
                 line.show(state.line)
                 if not line.live and state.coarse_line not in ("", last):
                     last = state.coarse_line

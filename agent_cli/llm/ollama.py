@@ -196,13 +196,12 @@ class OllamaEngine(engine.Engine):
 
 @frozen
 class DownloadProgress:
-    """The state of a download. `notice`: a sentence to show once. `speed`: bytes per second, 0 while unknown."""
+    """The state of a download. `speed`: bytes per second, 0 while unknown."""
 
     status: str
     completed: int = 0  # bytes
     total: int = 0
     speed: float = 0.0
-    notice: str = ""
 
     @property
     def percent(self) -> int:
@@ -315,15 +314,10 @@ class _Totals:
         status, digest, completed, total = step.status or "", step.digest, step.completed or 0, step.total or 0
         if not (digest and total):
             return DownloadProgress(status)
-        notice = ""
-        if digest not in self._present_before:
-            self._present_before[digest] = completed
-            if 0 < completed < total:
-                received = f"{text.format_size(completed)} of {text.format_size(total)}"
-                notice = f"going on where it stopped: {received} are here"
+        self._present_before.setdefault(digest, completed)
         self._completed[digest] = max(completed, self._completed[digest])
         self._sizes[digest] = total
         took = time.monotonic() - self._began
         arrived = self._completed.total() - self._present_before.total()
         speed = arrived / took if took > 0.5 else 0.0
-        return DownloadProgress(status, self._completed.total(), self._sizes.total(), speed, notice)
+        return DownloadProgress(status, self._completed.total(), self._sizes.total(), speed)

@@ -220,8 +220,6 @@ class ModelOffer:
         config, step = self._app.config, ""
         try:
             for progress in ollama.pull(config.host, name, cancel):
-                if progress.notice:
-                    yield Noticed(progress.notice)
                 new = progress.coarse_line if progress.coarse_line != step else ""
                 step = progress.coarse_line
                 yield Progressed(progress.line, new)

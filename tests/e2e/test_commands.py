@@ -83,7 +83,7 @@ def test_a_fetch_whose_connection_breaks_goes_on_when_it_is_run_again(program, s
     assert broken.err.startswith(f"agent: pulling manifest\n{pulling} 0 %\n{pulling} 20 %\n")
     assert broken.err.endswith(" is incomplete or cannot be read: run the same command again to continue\n")
     again = program("models", "pull", "tiny:1b").err
-    assert f"agent: going on where it stopped: 100 B of 400 B are here\n{pulling} 20 %" in again
+    assert again.startswith(f"agent: pulling manifest\n{pulling} 20 %\n")
     assert again.endswith("agent: success\n")
 
 
@@ -97,7 +97,8 @@ def test_a_fetch_that_is_stopped_says_how_to_go_on(program, server):
     assert (process.returncode, out) == (130, "")
     server.pull_held = 0
     again = program("models", "pull", "tiny:1b").err
-    assert "agent: going on where it stopped: " in again
+    assert again.startswith("agent: pulling manifest\nagent: pulling ")
+    assert " 0 %" not in again
     assert err.splitlines()[-1] == (
         "agent: stopped at 25 %; what has arrived is kept, and `agent models pull tiny:1b` goes on from there"
     )
