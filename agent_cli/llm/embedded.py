@@ -113,16 +113,12 @@ def _begins_word(token: int) -> bool:
 def _mean_vectors(tokens: Any, ids: Sequence[int], counts: Any) -> Any:
     """A row for each text: the mean of its tokens' vectors, made as long as 1. `counts`: the tokens of each text."""
     np = arrays.numpy()
-    filled = counts > 0
     means = np.zeros((len(counts), DIMENSION), np.float32)
     vectors, starts = tokens[ids].astype(np.float32), np.cumsum(counts) - counts
-    if (longest := counts.max(initial=0)) <= len(counts):  # in a quarter of the time of reduceat, which is for few
-        order = np.argsort(-counts)  # the longest first: to the first rows is added faster than to some
-        for place in range(longest):
-            rows = order[: np.count_nonzero(counts > place)]
-            means[: len(rows)] += vectors[starts[rows] + place]
-        means = means[np.argsort(order)]
-    elif filled.any():
-        means[filled] = np.add.reduceat(vectors, starts[filled], axis=0)
+    order = np.argsort(-counts)  # the longest first: to the first rows is added faster than to some
+    for place in range(counts.max(initial=0)):  # for many texts in a quarter of the time of reduceat
+        rows = order[: np.count_nonzero(counts > place)]
+        means[: len(rows)] += vectors[starts[rows] + place]
+    means = means[np.argsort(order)]
     lengths = np.sqrt(np.einsum("nd,nd->n", means, means))
     return means / np.where(lengths, lengths, 1)[:, None]
