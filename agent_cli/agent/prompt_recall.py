@@ -9,6 +9,7 @@ was asked. Beside a message that names a skill, as in "/deploy-site to staging",
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from agent_cli import clock, kinds, text
@@ -46,14 +47,8 @@ class EmbedOnce:
     """Embeds a question once, and returns the same vector from then on."""
 
     def __init__(self, embedder: vectors.QueryEmbedder):
-        self._embedder, self._embedded = embedder, False
+        self.embed_query = cache(embedder.embed_query)
         self.match_words, self.knows_word = embedder.match_words, embedder.knows_word
-        self.vector: list[float] | None = None
-
-    def embed_query(self, question: str) -> list[float] | None:
-        if not self._embedded:
-            self._embedded, self.vector = True, self._embedder.embed_query(question)
-        return self.vector
 
 
 Shown = tuple["Hit", str]
@@ -146,7 +141,7 @@ def select(
 
     found = find(allowed, ITEMS, logged and not is_separate)
     offered: list[Shown] = []
-    vector, now = embed_once.vector if embed_once else None, context.time().timestamp()
+    vector, now = embed_once.embed_query(words) if embed_once else None, context.time().timestamp()
     for each in skills.matching(memory, owner, words, vector) if has_skills else ():
         about = text.unfenced(text.one_line(each.description, _LONGEST_DESCRIPTION))
         hit = recall.Hit("skill", each.id, None, None, now, each.score, each.description, each.legs)
