@@ -35,6 +35,7 @@ from agent_cli.memory.conversations import callers, log, sessions
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.reports import records
+from agent_cli.memory.scope import Scope
 from agent_cli.messages import Part
 from agent_cli.serve import responses
 from agent_cli.store import events, ids, jobs
@@ -97,7 +98,6 @@ def metrics(db: Database, caller: callers.Caller, gauges: Mapping[str, int]) -> 
 TurnWork = Callable[["Turn"], Iterator[JsonObject]]
 """Runs on the turn's thread; the last it gives is an event "end", or "cut" before it raises."""
 
-_CUT_SECONDS = 2.0  # that a turn has to end once its time is over
 _NEVER_BEGAN = "the turn did not begin in time, and nothing of it is kept: ask again later"
 T = TypeVar("T")
 
@@ -161,11 +161,9 @@ class Turn:
             self.task.cancel()
 
     def time_out(self) -> None:
-        """Abandon the turn because its time is over. Its caller waits no longer, though its thread may, for a lock."""
+        """Abandon the turn because its time is over."""
         self._timed_out = True
         self.abandon()
-        if self.began:
-            asyncio.get_running_loop().call_later(_CUT_SECONDS, self.finish)
 
     def finish(self, error: BaseException | None = None) -> None:
         self._error = self._error or error
@@ -336,7 +334,7 @@ class ServerState:
         app.db.person = "http"
         self.turns = TurnQueue(limits, lambda busy: self._worker.touch(busy=busy))
         self.stopping = threading.Event()  # set from a signal handler: streams end by it
-        self._apps: dict[callers.Caller, App] = {}
+        self._apps: dict[tuple[Scope, bool], App] = {}
         self._worker: background.IdleWorker  # from `open` on
         self._one_look = asyncio.Lock()
         self._reminding = threading.Thread(target=self._remind_callers, name="reminders of callers", daemon=True)
@@ -379,17 +377,16 @@ class ServerState:
     def app_of(self, caller: callers.Caller) -> App:
         """The app with this caller as owner. The folders, feeds and tool servers in the settings are the person's: a
         program with a memory of its own reaches none of them."""
-        known = replace(caller, seen_at=None)
-        if known not in self._apps:
-            self._apps = {key: app for key, app in self._apps.items() if key.id != caller.id}
+        key = caller.scope, caller.mine
+        if key not in self._apps:
             if caller.mine:
                 if self.app.config.mcp:
                     turns.servers(self.app)  # of tools: one set of them for all that may reach them, none started here
-                self._apps[known] = replace(self.app, scope=caller.scope)
+                self._apps[key] = replace(self.app, scope=caller.scope)
             else:
                 loaded = replace(self.app.loaded, config=replace(self.app.config, folders=[], feeds={}, mcp={}))
-                self._apps[known] = replace(self.app, scope=caller.scope, loaded=loaded, tool_servers=None)
-        return self._apps[known]
+                self._apps[key] = replace(self.app, scope=caller.scope, loaded=loaded, tool_servers=None)
+        return self._apps[key]
 
     def begin(self, request: Request, turn_request: TurnRequest, session: str | None) -> Turn:
         """Put a turn in the queue. `session`: a name known before it begins. Raises Refused."""
