@@ -313,15 +313,10 @@ def counts(db: Database) -> dict[str, int]:
 def _copy(source: Database, part: Path, progress: Callable[[int], None]) -> dict[str, int]:
     """Copy a snapshot of the source and verify it; returns its counts of rows."""
     with closing(Database(part, "delete", key=source.key)) as copy:
-        if source.value("pragma journal_mode") == "wal":
-            with source.snapshot():
-                rows = counts(source)
-                for left in source.copy_into(copy, _PAGES_PER_STEP):
-                    progress(left)
-        else:  # in one step: a writer in between would restart it, and a transaction would lock writers out
-            for left in source.copy_into(copy):
+        with source.snapshot():  # without WAL it locks writers out, as a copy in one step would
+            rows = counts(source)
+            for left in source.copy_into(copy, _PAGES_PER_STEP):
                 progress(left)
-            rows = counts(copy)
         copy.value("pragma journal_mode = delete")  # a single file, without a journal beside it
         if problem := _damage(copy):
             raise StoreError(
