@@ -4,13 +4,13 @@ With "auto" the default model is remembered in the file: the one that `/model` c
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from functools import partial
 from typing import Any
 
 from agent_cli import clock, text
 from agent_cli.app.app import App
-from agent_cli.errors import ModelMissing, ModelUnavailable, StoreError
+from agent_cli.errors import ModelMissing, ModelUnavailable
 from agent_cli.llm import offline
 from agent_cli.llm.engine import AUTO, Engine, Tag, cloud, embeds, find, is_small
 from agent_cli.llm.model import ChatModel, Chunk, Notice
@@ -22,7 +22,7 @@ from agent_cli.messages import FromMemory, Part
 from agent_cli.store import meta
 from agent_cli.store.db import Database
 
-_DEFAULT, _SMALL_OFFERED = "default model", "small model offered"  # keys in meta
+_DEFAULT = "default model"  # in meta
 _REQUEST_WORDS = 4  # words that ask to remember a statement
 _CHOSEN = "/model"  # origin of the setting once it is changed for this run
 _FROM_MEMORY = "answering from memory only"
@@ -94,16 +94,6 @@ def named_by(app: App) -> str:
     """What names the model for all runs, a settings file or a variable; empty while it is "auto"."""
     origin = app.loaded.origins["model"]
     return "" if app.config.model == AUTO or origin in ("default", "flag", _CHOSEN) else origin
-
-
-def was_small_offered(app: App) -> bool:
-    """Whether a model of this machine was offered before; from now on it was. May be called on any thread."""
-    with closing(app.db.another_connection()) as db:
-        if meta.get(db, _SMALL_OFFERED):
-            return True
-        with suppress(StoreError):  # then it is offered once more
-            meta.stamp(db, _SMALL_OFFERED, app.time())
-        return False
 
 
 def _create(app: App, name: str, role: ModelRole, db: Database) -> tuple[ChatModel, str]:

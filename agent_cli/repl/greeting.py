@@ -153,7 +153,6 @@ _SMALL_OFFER = (
     "Type y and Enter to try SmolLM2-135M now, a very small model on this machine: it shows how everything works, "
     "but answers badly."
 )
-_SMALL_OFFER_AGAIN = "Type y and Enter to have SmolLM2-135M of this machine answer."
 
 
 class ModelOffer:
@@ -178,7 +177,7 @@ class ModelOffer:
             lines = [] if self.absence_known() else [absent]
             if config.engine == "ollama" and config.model == AUTO and local.is_small_ready():
                 self._offered = {"y": self._try_small}
-                lines.append(_SMALL_OFFER_AGAIN if models.was_small_offered(self._app) else _SMALL_OFFER)
+                lines.append(_SMALL_OFFER)
             return "\n".join(lines)
         except AgentError:
             return ""
