@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
@@ -102,19 +102,16 @@ def show(
 
 
 def _versions(app_: App, skill: skills.Skill, as_json: bool) -> None:
-    former = skills.former(app_.db, skill)
-    if as_json:
-        changes = [(each.was["version"], each.change, each.actor, each.at, each.was["text"]) for each in former]
-        changes.append((skill.version, "", "", skill.changed_at, skill.text))
-        names = ("version", "change", "actor", "at", "text")
-        output.put_json([dict(zip(names, change, strict=True)) for change in changes])
-        return
-    columns = ("version", "until", "how")
-    rows = [
-        (each.was["version"], f"until {skill.local_day(each.at)}", f"{each.change} by the {each.actor}")
-        for each in former
-    ]
-    output.table([dict(zip(columns, row, strict=True)) for row in (*rows, (skill.version, "now", ""))], columns)
+    changes = [(e.was["version"], e.change, e.actor, e.at, e.was["text"]) for e in skills.former(app_.db, skill)]
+    changes.append((skill.version, "", "", skill.changed_at, skill.text))
+    names = ("version", "change", "actor", "at", "text")
+    found = [dict(zip(names, each, strict=True)) for each in changes]
+
+    def row(each: dict[str, Any]) -> tuple[Any, ...]:
+        ended = (f"until {skill.local_day(each['at'])}", f"{each['change']} by the {each['actor']}")
+        return each["version"], *(ended if each["change"] else ("now", ""))
+
+    output.listing(found, as_json, dict, "version until how", row, "")
 
 
 @app.command()
