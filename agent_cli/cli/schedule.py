@@ -30,6 +30,7 @@ from agent_cli.cli.invocation import Invocation
 from agent_cli.cli.options import AsJson, Decision, Hidden, Yes, argument, flag, noun, option
 from agent_cli.errors import AgentError, Cancelled, StoreBusy, UsageError
 from agent_cli.llm.model import Cancel
+from agent_cli.memory.dates import moments
 from agent_cli.memory.planner import notes, schedules
 from agent_cli.memory.planner.schedules import Schedule, Target
 from agent_cli.memory.skills import skills
@@ -101,7 +102,7 @@ def add(
     if not (prompt or skill) and (" " in when[0] or when[0].startswith("@")):
         when, prompt = when[:1], " ".join(when[1:])
     target, where = choose(to_file, to_command or (), to_note)
-    cron, zone = schedules.from_words(" ".join(when), app_.time()), schedules.machine_zone()
+    cron, zone = schedules.from_words(" ".join(when), app_.time()), moments.local_zone()
     what = {"zone": zone, "prompt": prompt, "skill": skill, "model": model, "target_path": where}
     added = schedules.add(app_.db, app_.scope, cron, app_.time, target=target, **what)
     output.say(f"added {_short(added)}: {schedules.explain(added.cron)}, next {_when(added.next_at, added)}")
@@ -132,7 +133,7 @@ def show(app_: App, handle: ScheduleHandle, as_json: AsJson = False) -> None:
     targets = {"file": f"the file {each.target_path}", "command": f"the command {shlex.join(each.command)}"}
     rows = {
         "schedule": each.handle,
-        "when": f"{each.cron} ({schedules.explain(each.cron)}, {each.zone})",
+        "when": f"{each.cron} ({schedules.explain(each.cron)}, {each.zone or 'local time'})",
         "next": _state(each, app_.time()),
         "skill": each.skill,
         "prompt": text.clean(each.prompt),
@@ -277,7 +278,7 @@ def _warn_unless_run(app_: App, found: list[Schedule]) -> None:
         how = "`agent schedule install` has your machine do it, `agent schedule run` does"
         output.note(f"nothing runs schedules: {how}")
     elif last is not None:
-        since = f"{schedules.to_zone(last.isoformat(), schedules.machine_zone()):%Y-%m-%d %H:%M}"
+        since = f"{schedules.to_zone(last.isoformat(), moments.local_zone()):%Y-%m-%d %H:%M}"
         output.note(f"{by[0]} is to run schedules, and has not looked since {since}: is it running?")
 
 
@@ -318,7 +319,7 @@ def _run_due(app: App, invocation: Invocation, stop: Cancel) -> list[bool]:
     """Run all that is due; for each run whether it went well. Raises Cancelled."""
     owner, went_well = app.scope.owner, []
     schedules.record_look(app.db, app.time())
-    schedules.change_zone(app.db, owner, schedules.machine_zone(), app.time())
+    schedules.change_zone(app.db, owner, moments.local_zone(), app.time())
     if app.config.remind_command:  # else a reminder would count as shown though nobody saw it
         reminders.claim_due(app)
     while claimed := schedules.claim(app.db, owner, app.time()):

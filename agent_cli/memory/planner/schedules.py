@@ -27,7 +27,6 @@ _ATTEMPTS = 5
 _LAST_LOOK = "schedules looked at"
 _OF_ERASED = "files of erased schedules"
 _DATE = re.compile(r"%[-0^#]?[A-Za-z]")  # in the name of a file
-_UNNAMED_ZONE = "local"  # a machine whose zone has no name
 _NAMES = {"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0"}
 _NAMES |= {"@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *"}
 
@@ -123,11 +122,6 @@ def explain(cron: str) -> str:
     return CronSim(cron, datetime(2026, 1, 1)).explain()
 
 
-def machine_zone() -> str:
-    """The name of the machine's time zone, as in Europe/Vienna; "local" when it has none."""
-    return moments.local_zone() or _UNNAMED_ZONE
-
-
 def next_time(cron: str, zone: str, now: datetime) -> datetime:
     """The first time after `now`. Raises UsageError when there is none in fifty years."""
     from cronsim import CronSim
@@ -146,7 +140,7 @@ def to_zone(stored: str, zone: str) -> datetime:
 def _zone(name: str) -> tzinfo | None:
     from zoneinfo import ZoneInfo
 
-    return None if name == _UNNAMED_ZONE else ZoneInfo(name)  # None: as the machine has it
+    return ZoneInfo(name) if name else None  # None: as the machine has it, whose zone has no name
 
 
 def add(
