@@ -181,7 +181,6 @@ _LEVELS = {  # one and many of each
     retention.SESSION: ("summary of a session", "summaries of sessions"),
     **{unit: (unit, f"{unit}s") for unit in ("day", "week", "month", "quarter", "year")},
 }
-_LISTED = 20  # lines for each level
 _BATCH_PAUSE = 0.005  # seconds between batches, so that other processes can write
 _OFF = """off: nothing is removed, however old it is
 agent config set retention.preset short    48 hours, 30 days, 6 weeks, 6 months, 4 quarters, 2 years
@@ -218,7 +217,8 @@ def overview(
         if any(each.kept_because == retention.NOT_SUMMARISED for each in items):
             context.obj.note("not summarised: a summary or a job still has to read it; see `agent jobs list`")
         if dry_run:
-            _list(going)
+            output.say()
+            output.listing(going, False, str, "id period what", _going, _NOT_OLD)
 
 
 @retention_app.command(decides=True)
@@ -282,6 +282,10 @@ def _format_counts(counts: Counter[str]) -> str:
     return ", ".join(parts) or "nothing"
 
 
+def _going(each: retention.RetentionCandidate) -> tuple[str, ...]:
+    return each.handle, each.period, _format_counts(_counts([each]))
+
+
 def _levels(app_: App, limits: retention.Policy, items: Candidates) -> list[dict[str, Any]]:
     """For each level its limit, how much there is, how much would go, and how much is kept for which reason."""
     totals = retention.stored_counts(app_.db)
@@ -303,15 +307,3 @@ def _row(level: dict[str, Any]) -> tuple[str, ...]:
     reasons = ", ".join(f"{count} {why}" for why, count in level["kept"].items())
     amounts = (f"{level['holds']} there", f"{level['goes']} would go", f"old but kept: {reasons}" if reasons else "")
     return (_LEVELS[level["grain"]][1], level["limit"] or "kept", *amounts)
-
-
-def _list(going: Candidates) -> None:
-    output.say()
-    for level in _LEVELS:
-        of_level = [each for each in going if each.level == level]
-        for each in of_level[:_LISTED]:
-            output.say(f"{each.handle:<6} {each.period:<10}  {_format_counts(_counts([each]))}")
-        if len(of_level) > _LISTED:
-            output.say(f"       and {len(of_level) - _LISTED} more such (--json lists all)")
-    if not going:
-        output.note(_NOT_OLD)

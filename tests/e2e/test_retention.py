@@ -89,8 +89,9 @@ def test_a_dry_run_lists_what_would_go_and_removes_nothing(program):
     switch_on(program)
     shown = program("retention", "--dry-run")
     told = program("retention", "--dry-run", "--json").json
-    assert "s1     2026-02-01  2 messages" in shown.out.splitlines()
-    assert "y2     2026-02-01  1 day" in shown.out.splitlines()
+    listed = [line.split() for line in shown.out.splitlines()]
+    assert ["s1", "2026-02-01", "2", "messages"] in listed
+    assert ["y2", "2026-02-01", "1", "day"] in listed
     assert told["on"] is True
     assert told["grains"][0] == {"grain": "working", "limit": "48 hours", "holds": 100, "goes": 94, "kept": {}}
     assert told["goes"][0] == {"id": "s1", "grain": "working", "period": "2026-02-01", "count": 2}
@@ -134,7 +135,7 @@ def test_only_the_person_says_what_goes(program):
 
 WRONG = {
     "pin s999": "there is no session s999; `agent sessions list` shows them all",
-    "pin y999": "there is no summary y999; `agent search` finds what there is",
+    "pin y999": "there is no summary y999; `agent summaries list` shows them all",
     "unpin m1": "'m1' is not a handle of a session or a summary: write it like s4 or y7",
 }
 
