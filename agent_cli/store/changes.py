@@ -266,7 +266,7 @@ def mark_deleted(db: Database, kind: str, uid: str, *, everywhere: bool = True, 
 
 def remaining(db: Database, kind: str) -> list[int]:
     """The rows that are deleted on another machine and not yet here."""
-    query = f"""select t.id from sync_waiting w join {kind} t on t.uid = w.uid
+    query = f"""select distinct t.id from sync_waiting w join {kind} t on t.uid = w.uid
                 where w.kind = ? and w.data = '{{}}' order by 1"""
     return [id for (id,) in db.rows(query, (kind,))]
 

@@ -13,6 +13,7 @@ from agent_cli.memory.forgetting import forget as erasing
 from agent_cli.memory.lifecycle import closing, rewind
 from agent_cli.memory.planner import notes, tasks
 from agent_cli.memory.scope import Scope
+from agent_cli.memory.search import index
 from agent_cli.memory.skills import skills
 from agent_cli.memory.summaries import summaries
 from agent_cli.memory.sync import exchange
@@ -32,6 +33,11 @@ def one(tmp_path):
 @pytest.fixture
 def two(tmp_path):
     yield from machine(tmp_path, "two")
+
+
+@pytest.fixture
+def three(tmp_path):
+    yield from machine(tmp_path, "three")
 
 
 def machine(path, name):
@@ -368,6 +374,20 @@ def test_a_database_restored_from_a_backup_reads_what_it_wrote_since_and_forgets
     meet(one, two)
     assert one.db.value("select count(*) from message") == 0
     assert sorted(noted(two)) == ["after the backup", "after the restore"]
+
+
+def test_a_summary_whose_deletion_comes_from_two_machines_leaves_the_index_whole(one, two, three):
+    keep_period(one.db, "day", "They spoke of tea.", "")
+    notes.add(one.db, HERE, "Minka is fed at noon", one.time)
+    meet(one, two, three)
+    index.refresh_all(three.db)
+    with one.db.write():
+        summaries.erase(one.db, [1])
+    meet(one, two)
+    meet(one, two, three)
+    forget(three, "n1")
+    three.db.truncate_journal()
+    assert b"minka" not in three.files()
 
 
 def test_what_was_forgotten_is_in_no_segment_and_comes_back_from_no_old_one(one, two, tmp_path):
