@@ -74,20 +74,19 @@ def is_on(db: Database) -> bool:
     return bool(db.value("select 1 from sync_state"))
 
 
-def turn_on(db: Database) -> bool:
-    """See to it that changes are noted; whether they were not until now, so that every row is to be sent."""
+def turn_on(db: Database) -> None:
+    """See to it that changes are noted; where they were not until now, every row is to be sent."""
     wanted, existing = _triggers(), _existing(db)
     if is_on(db) and wanted == existing:
-        return False
+        return
     with db.write():
         db.execute("insert into sync_state (id, clock) values (1, 0) on conflict (id) do nothing")
         for name in existing:
             db.execute(f"drop trigger {name}")
         for sql in wanted.values():
             db.execute(sql)
-        if missing := wanted.keys() - existing.keys():
+        if wanted.keys() - existing.keys():
             send_all(db)
-    return bool(missing)
 
 
 def turn_off(db: Database) -> None:
@@ -200,7 +199,9 @@ def sent(db: Database, up_to: int) -> None:
 
 def outdated(db: Database) -> set[str]:
     """The rows of which no segment of this machine may hold anything: they are gone, or sent anew."""
-    query = "select uid from sync_deleted where everywhere union select uid from sync_unsent where kind <> ?"
+    query = """with row as (select uid from sync_deleted where everywhere
+                            union select uid from sync_unsent where kind <> ?)
+               select uid from row union select a.uid from sync_alias a join row on row.uid = a.canonical"""
     return {uid for (uid,) in db.rows(query, (FORGOTTEN,))}
 
 

@@ -481,6 +481,7 @@ create table sync_alias (                       -- two rows that turned out to b
     uid text primary key,
     canonical text not null
 ) strict, without rowid;
+create index sync_alias_canonical on sync_alias (canonical);
 
 create table sync_position (                    -- the last segment of each machine that was read or written
     machine text primary key,

@@ -187,7 +187,7 @@ def _has_all(found: list[Segment], number: int) -> bool:
 
 
 def _entries(db: Database, rows: list[tuple[str, str]]) -> Iterator[Entry]:
-    """The rows as they are now, in this order, with the other ids of those that are gone."""
+    """The rows as they are now, in this order, under each of their ids: other rows may refer to a former one."""
     by_kind = {kind: [uid for each, uid in rows if each == kind] for kind in Counter(kind for kind, _ in rows)}
     read = {kind: changes.read(db, table, by_kind[kind]) for kind, table in changes.tables().items() if kind in by_kind}
     for kind, found in read.items():
@@ -195,10 +195,8 @@ def _entries(db: Database, rows: list[tuple[str, str]]) -> Iterator[Entry]:
     for kind, uid in rows:
         if kind == FORGOTTEN:
             yield kind, uid, {"at": tombstones.time_of(db, uid)}
-        elif data := read[kind].get(uid):
-            yield kind, uid, data
-        elif changes.find(db, kind, uid)[2]:
-            yield from ((kind, each, None) for each in (uid, *changes.aliases(db, uid)))
+        elif (data := read[kind].get(uid)) or changes.find(db, kind, uid)[2]:
+            yield from ((kind, each, data) for each in (uid, *changes.aliases(db, uid)))
 
 
 def _add_knowledge(db: Database, kind: str, found: Mapping[str, Data]) -> None:

@@ -225,17 +225,25 @@ def test_summaries_of_one_day_become_one_that_is_made_anew(one, two):
     assert one.exchange().sent == 0
 
 
-def test_an_imported_conversation_is_one_on_all_machines(one, two):
+def test_an_imported_conversation_is_one_on_all_machines(one, two, three):
     line = (
-        '{"id": "c1", "messages": [{"id": "m1", "role": "user", "content": "hello there, this is me"}, '
+        '{"id": "c1", "messages": [{"id": "m1", "role": "user", "content": "My cat is called Minka. I had soup."}, '
         '{"id": "m2", "role": "assistant", "content": "hello", "calls": [{"id": "x", "name": "t", "arguments": {}}]}]}'
     )
+    two.now += timedelta(hours=1)  # so that its ids become those of both
     for each in (one, two):
         assert transfer.import_lines(each.db, HERE, [line], "other", each.time, pytest.fail).messages == 2
+        adoption.add(each.memory, adoption.claim("I had soup", "typed", each.time(), message=1, quote="I had soup."))
     meet(one, two)
     for each in (one, two):
         counted = [each.db.value(f"select count(*) from {name}") for name in ("session", "tool_call", "message")]
         assert counted == [1, 1, 2]
+    forget(one, "m1.1")
+    meet(one, two)
+    for each in (one, two):
+        each.db.truncate_journal()
+        assert b"Minka" not in each.files()  # nor under an id that the message no longer has
+    meet(one, two, three)
     forget(one, "m1")
     meet(one, two)
     assert two.db.value("select count(*) from message") == 0
