@@ -226,12 +226,23 @@ class DownloadProgress:
 def pull(host: str, name: str, cancel: Cancel | None = None) -> Iterator[DownloadProgress]:
     """Download a model. Raises ModelMissing, ModelFailed, ModelUnavailable, Cancelled that says how to continue."""
     engine.refuse_cloud(name)
-    totals = _Totals()
+    began, percent = time.monotonic(), 0
+    # Bytes of each layer of the model, by its digest: those that are here, all, and those that were here before.
+    completed, sizes, present_before = Counter[str](), Counter[str](), Counter[str]()
     try:
         for step in _pull(http.parse_address(host), name, Cancel() if cancel is None else cancel):
-            yield totals.update(step)
+            progress = DownloadProgress(step.status or "")
+            if step.digest and step.total:
+                present_before.setdefault(step.digest, step.completed or 0)
+                completed[step.digest] = max(step.completed or 0, completed[step.digest])
+                sizes[step.digest] = step.total
+                arrived, took = completed.total() - present_before.total(), time.monotonic() - began
+                speed = arrived / took if took > 0.5 else 0.0
+                progress = DownloadProgress(progress.status, completed.total(), sizes.total(), speed)
+                percent = progress.percent
+            yield progress
     except Cancelled as error:
-        raise pull_stopped(name, totals.percent) from error
+        raise pull_stopped(name, percent) from error
 
 
 def pull_stopped(name: str, percent: int) -> Cancelled:
@@ -294,30 +305,3 @@ def _pull(server: http.Address, name: str, cancel: Cancel) -> Iterator[Any]:
     if status != "success":
         why = f"the server stopped fetching {name!r} before it was complete"
         raise ModelFailed(f"{why}: run the same command again to continue")
-
-
-class _Totals:
-    """Bytes received and expected so far, over all layers of the model, by their digests."""
-
-    def __init__(self) -> None:
-        self._began = time.monotonic()
-        self._completed: Counter[str] = Counter()
-        self._sizes: Counter[str] = Counter()
-        self._present_before: Counter[str] = Counter()  # there before this run
-
-    @property
-    def percent(self) -> int:
-        total = self._sizes.total()
-        return 100 * self._completed.total() // total if total else 0
-
-    def update(self, step: Any) -> DownloadProgress:
-        status, digest, completed, total = step.status or "", step.digest, step.completed or 0, step.total or 0
-        if not (digest and total):
-            return DownloadProgress(status)
-        self._present_before.setdefault(digest, completed)
-        self._completed[digest] = max(completed, self._completed[digest])
-        self._sizes[digest] = total
-        took = time.monotonic() - self._began
-        arrived = self._completed.total() - self._present_before.total()
-        speed = arrived / took if took > 0.5 else 0.0
-        return DownloadProgress(status, self._completed.total(), self._sizes.total(), speed)
