@@ -19,7 +19,7 @@ from dataclasses import field, replace
 from agent_cli import kinds
 from agent_cli.agent import carry_over, model_context, policy, profile
 from agent_cli.agent.events import Event, Noticed, QuestionLogged, ToolFinished, ToolStarted, TurnEnded
-from agent_cli.agent.model_context import Agent, ParentConversation
+from agent_cli.agent.model_context import Agent
 from agent_cli.errors import AgentError, Cancelled, ModelFailed
 from agent_cli.llm import repair
 from agent_cli.llm.model import Cancel, Done, Notice, PriorTextWasThinking, Text, Thinking
@@ -62,7 +62,7 @@ class Question:
     cancel: Cancel = field(default_factory=Cancel)
     at_keyboard: bool = False  # whether the person typed the message
     instructions: str = ""  # additional ones for the model
-    parent: ParentConversation | None = None  # of a side question
+    parent: int | None = None  # the session in front of a side question
     replaced_message: int | None = None  # the number of a message that, with all later ones, this message replaces
     rounds: int = policy.ROUNDS
 

@@ -65,14 +65,6 @@ class Window:
 
 
 @frozen
-class ParentConversation:
-    """The conversation in front of a side question, up to the message `before` or all of it."""
-
-    session: int
-    before: int | None = None
-
-
-@frozen
 class Context:
     messages: tuple[Message, ...]
     tools: tuple[dict[str, Any], ...]  # their schemas
@@ -100,7 +92,7 @@ class Agent:
     think: bool | str | None = None
     instructions: str = SYSTEM
     recall: Recall | None = None
-    parent: ParentConversation | None = None  # of a side question
+    parent: int | None = None  # the session in front of a side question
     wait_until_read: WaitUntilRead | None = None
 
     def offered(self, context: ToolContext) -> list[Tool]:
@@ -130,9 +122,9 @@ def build(agent: Agent, context: ToolContext, extra: Message | None = None, *, f
     fixed = text.tokens(agent.instructions) + text.tokens(json.dumps(schemas))
     # A side question stands behind the conversation, so that prompts begin alike.
     side_units = _unfolded(db, context.session) if parent else []
-    session = sessions.get(db, parent.session if parent else context.session, context.scope.owner)
+    session = sessions.get(db, parent or context.session, context.scope.owner)
     always = profile.shown(context, session.id)
-    units = _unfolded(db, session.id, parent.before if parent else None)
+    units = _unfolded(db, session.id)
     units = [*_fold(db, session.id, units, _count_due(units, agent.window) if folds else 0, now), *side_units]
     earlier, carried, recalled = _folded_summary(db, session.id), carry_over.Opening(), ""
     if context.reads:
@@ -235,11 +227,11 @@ def _size(message: Message) -> int:
     return text.tokens(message.content) + calls + thinking + 4
 
 
-def _unfolded(db: Database, session: int, before: int | None = None) -> list[list[log.Entry]]:
-    """The exchanges that were not folded away, up to the message `before` or all. They stay together."""
+def _unfolded(db: Database, session: int) -> list[list[log.Entry]]:
+    """The exchanges that were not folded away. They stay together."""
     folded = digest.rolling(db, session)
     units: list[list[log.Entry]] = []
-    for entry in log.history(db, session, after=folded.up_to if folded else 0, before=before):
+    for entry in log.history(db, session, after=folded.up_to if folded else 0):
         message = entry.message
         if message.role == "assistant" and not (message.text or message.calls):
             continue

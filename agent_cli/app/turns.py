@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from agent_cli import CHILD
 from agent_cli.agent import listener, loop, model_context, policy, profile, prompt_recall
 from agent_cli.agent.events import Event, Transcript
-from agent_cli.agent.model_context import Agent, ParentConversation
+from agent_cli.agent.model_context import Agent
 from agent_cli.app import models, upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, Cancelled
@@ -118,11 +118,11 @@ def agent(
     app: App,
     model: ChatModel,
     approve: policy.Approve = policy.no_approver,
-    parent: ParentConversation | None = None,
+    parent: int | None = None,
     instructions: str = "",
     rounds: int = policy.ROUNDS,
 ) -> Agent:
-    """The agent for a turn. `parent`: the conversation of a side question. `instructions`: additional ones."""
+    """The agent for a turn. `parent`: the session in front of a side question. `instructions`: additional ones."""
     settings = app.config
     return Agent(
         model,
@@ -234,11 +234,11 @@ def tool_context(app: App, db: Database, session: int) -> ToolContext:
     )
 
 
-def _recall(app: App, parent: ParentConversation | None, context: ToolContext, message: int, words: str) -> None:
+def _recall(app: App, parent: int | None, context: ToolContext, message: int, words: str) -> None:
     """Recall memories for a message that the model does not see already."""
     if not context.memory:
         index.refresh(context.db)
-    session = parent.session if parent else context.session
+    session = parent or context.session
     shown_sessions = dict.fromkeys((session, context.session))
     seen = [each for number in shown_sessions for each in model_context.visible(context.db, number, app.window)]
     damaged = prompt_recall.recall_for_message(context, message, words, seen, profile.shown(context, session).facts)

@@ -13,7 +13,7 @@ from typing import Any
 from agent_cli.agent.events import Event, Noticed, QuestionLogged, TextArrived, Transcript, Work
 from agent_cli.agent.jobs import summariser
 from agent_cli.agent.loop import Question, resume_turn
-from agent_cli.agent.model_context import Context, ParentConversation
+from agent_cli.agent.model_context import Context
 from agent_cli.agent.policy import Approve
 from agent_cli.app import background, models, turns, upkeep
 from agent_cli.app.app import App
@@ -239,7 +239,7 @@ class Conversation:
         return turns.preview(self.app, self.app.db, turns.agent(self.app, model), self.id)
 
     def ask_beside(self, parts: Sequence[Part]) -> Work:
-        beside = ParentConversation(self.id) if self.session and self.id else None
+        beside = self.id if self.session else None
 
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
             with closed_after(self.app.db.another_connection()) as db, turns.one_shot(self.app, db, "ask") as session:
