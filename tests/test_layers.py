@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "memory.search": "memory memory.language memory.dates store",
     "memory.conversations": "memory memory.language memory.dates store",
     "memory.reports": "memory memory.conversations store",
-    "memory.transfers": "memory memory.conversations store",
+    "memory.transfers": "memory memory.conversations memory.documents store",
     "memory.facts": "memory memory.language memory.search memory.conversations store",
     "memory.documents": "memory memory.search store",
     "memory.planner": "memory memory.dates memory.search store",

@@ -12,12 +12,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from agent_cli import limits
 from agent_cli.errors import UsageError
+from agent_cli.memory.documents import document_sections
 from agent_cli.memory.scope import place_of
 from agent_cli.memory.transfers import export_files
 from agent_cli.memory.transfers.transfer import ExternalSession
@@ -38,7 +38,7 @@ class CodingTool:
     folder: str  # in the home folder
     sessions: str  # patterns of the files
     facts: str  # patterns of the files that hold what it remembers or is to know
-    read: "Callable[[Records], _Session]"
+    read: Callable[[Iterable[dict[str, Any]]], _Session]
 
     def home(self, environ: Mapping[str, str]) -> Path:
         return Path(environ.get(self.variable) or Path.home() / self.folder).expanduser()
@@ -79,38 +79,35 @@ def sessions(files: Iterable[tuple[CodingTool, Path]]) -> Iterator[ExternalSessi
 
 
 def _session(tool: CodingTool, file: Path) -> dict[str, Any] | None:
-    id, title, started, timed, folder = tool.read(records := Records(file))
+    broken = list[str]()
+    id, title, started, timed, folder = tool.read(_records(file, broken))
     row = export_files.to_row(id or file.stem, title, started, timed)
-    if row is None and records.broken:
-        raise ValueError(f"line {records.broken[0]}")
+    if row is None and broken:
+        raise ValueError(f"line {broken[0]}")
     for message in row["messages"] if row else ():
         if message["role"] == "assistant":
             message |= {"author": tool.name, "model": message["model"] or tool.name}
-    return row and {**row, "source": tool.source, "folder": folder, "unique": True, "broken": records.broken}
+    folder = folder or _gemini_folder(file)
+    return row and {**row, "source": tool.source, "folder": folder, "unique": True, "broken": broken}
 
 
-class Records:
-    """The JSON objects in a file, and which lines are broken: not the last one, which may be being written."""
-
-    def __init__(self, file: Path):
-        self.file, self.broken = file, list[str]()
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        if self.file.suffix == ".zst":
-            raise ValueError("it is compressed: unpack it with `unzstd`")
-        try:
-            with self.file.open(encoding="utf-8", errors="replace") as opened:
-                whole = self.file.suffix == ".json"
-                for number, line in enumerate([opened.read(limits.MAX_LINE)] if whole else limits.lines(opened), 1):
-                    try:
-                        if not isinstance(record := limits.load_json(line.strip() or "{}"), dict):
-                            raise ValueError("it is not a JSON object")
-                        yield record
-                    except ValueError as error:
-                        if whole or line.endswith("\n"):
-                            self.broken.append(f"{number}: {error}")
-        except OSError as error:
-            raise ValueError(f"it cannot be read: {error.strerror}") from error
+def _records(file: Path, broken: list[str]) -> Iterator[dict[str, Any]]:
+    """The JSON objects in a file. `broken` gets the lines that are none, the last excepted: it may be half written."""
+    if file.suffix == ".zst":
+        raise ValueError("it is compressed: unpack it with `unzstd`")
+    try:
+        with file.open(encoding="utf-8", errors="replace") as opened:
+            whole = file.suffix == ".json"
+            for number, line in enumerate([opened.read(limits.MAX_LINE)] if whole else limits.lines(opened), 1):
+                try:
+                    if not isinstance(record := limits.load_json(line.strip() or "{}"), dict):
+                        raise ValueError("it is not a JSON object")
+                    yield record
+                except ValueError as error:
+                    if whole or line.endswith("\n"):
+                        broken.append(f"{number}: {error}")
+    except OSError as error:
+        raise ValueError(f"it cannot be read: {error.strerror}") from error
 
 
 _REMINDER = "system-reminder"
@@ -172,7 +169,7 @@ def _message(id: str, role: Any, content: Any, model: Any = "") -> dict[str, Any
     return {"id": id, "role": role, "content": text, "model": str(model or "")} if text else None
 
 
-def _claude_code(records: Records) -> _Session:
+def _claude_code(records: Iterable[dict[str, Any]]) -> _Session:
     """Each line names the one that it follows. Compacting begins anew, and copies of another session keep their ids."""
     lines: list[tuple[str, str, _Timed]] = []  # id, that of the line before, message
     about, folder = dict[str, Any](), ""
@@ -227,7 +224,7 @@ def _shown(lines: list[tuple[str, str, _Timed]]) -> list[_Timed]:
     return [lines[number][2] for number in sorted(shown)]
 
 
-def _codex(records: Records) -> _Session:
+def _codex(records: Iterable[dict[str, Any]]) -> _Session:
     """Lines are items in an envelope, before version 0.32 bare. They have no ids: that of a message is made from all
     that was said up to it, the same in a session that begins with a copy of another one."""
     about, model, timed = dict[str, Any](), "", list[tuple[Any, dict[str, Any]]]()
@@ -251,7 +248,7 @@ def _codex(records: Records) -> _Session:
     return about.get("id"), "", about.get("timestamp"), timed, about.get("cwd") or ""
 
 
-def _gemini(records: Records) -> _Session:
+def _gemini(records: Iterable[dict[str, Any]]) -> _Session:
     """One object with all messages, in newer versions lines: a message, again when it has changed; what changes of the
     session; or the message to which the person went back."""
     about, said = dict[str, Any](), dict[str, dict[str, Any]]()
@@ -269,7 +266,7 @@ def _gemini(records: Records) -> _Session:
     for id, each in said.items() if about.get("kind") != "subagent" else ():
         content = each.get("displayContent") or each.get("content")
         timed.append((each.get("timestamp"), _message(id, roles.get(each.get("type", "")), content, each.get("model"))))
-    return about.get("sessionId"), about.get("summary"), about.get("startTime"), timed, _gemini_folder(records.file)
+    return about.get("sessionId"), about.get("summary"), about.get("startTime"), timed, ""
 
 
 def _gemini_folder(file: Path) -> str:
@@ -285,10 +282,10 @@ def _gemini_folder(file: Path) -> str:
     return ""
 
 
-_BULLET = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_COMMENT = re.compile(r"(?ms)^<!--.*?(?:-->|\Z)")
+_BEGIN = re.compile(r"(?m)^(?:(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?|[|@#].*)")  # of an item; a line without text
 _LINK = re.compile(r"\[([^][]*)\]\([^()\s]*\)")
 _DAY = re.compile(r" \(\d{4}-\d\d-\d\d\)$")  # which `agent facts export --format md` writes
-_ENDS = {"```": "```", "~~~": "~~~", "<!--": "-->", "---": "---"}  # of code, comments and, at the top, settings
 _OF_PROJECTS = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", "MEMORY.md")
 _WORDS, _CHARACTERS = 3, 300  # of a sentence at least and at most
 
@@ -299,7 +296,7 @@ def project(file: Path, environ: Mapping[str, str]) -> str:
     if file.name not in _OF_PROJECTS:
         return ""
     if folder.name == "memory":  # Claude Code keeps it beside the sessions of the project
-        records = (record for each in sorted(folder.parent.glob("*.jsonl")) for record in Records(each))
+        records = (record for each in sorted(folder.parent.glob("*.jsonl")) for record in _records(each, []))
         with suppress(ValueError):  # one cannot be read
             folder = next((Path(str(record["cwd"])) for record in records if record.get("cwd")), folder)
     return "" if any(folder.is_relative_to(tool.home(environ)) for tool in TOOLS) else place_of(folder)
@@ -308,24 +305,13 @@ def project(file: Path, environ: Mapping[str, str]) -> str:
 def statements(lines: Iterable[str], place: str = "") -> Iterator[str]:
     """The sentences of a Markdown file for coding tools, in its paragraphs and lists, as rows of `facts import`: no
     headings, code, tables, comments or names of other files."""
-    paragraph, end = list[str](), ""
-    for number, line in enumerate(chain(lines, [""])):
-        words = line.strip()
-        bullet = _BULLET.match(words)
-        begun = "" if end else next((each for each in _ENDS if words.startswith(each)), "")
-        is_text = bool(words) and not (end or begun) and not words.startswith(("#", "|", "@"))
-        if bullet or not is_text:
-            for sentence in sentences(_LINK.sub(r"\1", " ".join(paragraph)).replace("**", "")):
-                statement = _DAY.sub("", sentence)
-                if len(statement.split()) >= _WORDS and len(statement) <= _CHARACTERS and statement[-1] != ":":
-                    yield json.dumps({"statement": statement, "place": place})
-            paragraph = []
-        if is_text:
-            paragraph.append(words[bullet.end() :] if bullet else words)
-        elif end:
-            end = "" if end in words else end
-        elif begun and (begun != "---" or not number) and _ENDS[begun] not in words[len(begun) :]:
-            end = _ENDS[begun]
+    words = _COMMENT.sub("", "\n".join(line.strip() for line in lines))
+    texts = (block.text for block in document_sections.markdown(words) if not (block.level or block.whole))
+    for piece in (piece for each in texts for piece in _BEGIN.split(each)):
+        for sentence in sentences(_LINK.sub(r"\1", " ".join(piece.split())).replace("**", "")):
+            statement = _DAY.sub("", sentence)
+            if len(statement.split()) >= _WORDS and len(statement) <= _CHARACTERS and statement[-1] != ":":
+                yield json.dumps({"statement": statement, "place": place})
 
 
 TOOLS = (
