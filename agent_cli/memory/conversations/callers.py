@@ -17,7 +17,6 @@ from agent_cli.values import frozen
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 _COLUMNS = "id, name, owner, may, at, utc_offset, seen_at, revoked_at, hash"
 _SEEN = timedelta(hours=1)  # how often a visit is recorded at most
-_TRANSCRIPT = "said "
 
 
 @frozen
@@ -120,10 +119,8 @@ def record_transcript(
     db: Database, caller: Caller, transcript: str, session: int, message: int, time: clock.Clock
 ) -> None:
     """Record the transcript of a session up to this message, so that its continuation is recognized."""
-    former = "delete from answered where session_id = ? and owner = ? and substr(key, 1, ?) = ?"
-    like = f"{caller.id}/{_TRANSCRIPT}"
     with db.write():
-        db.execute(former, (session, caller.owner, len(like), like))
+        db.execute("delete from answered where session_id = ?", (session,))
         query = """insert into answered (owner, key, hash, session_id, message_id, at) values (?, ?, '', ?, ?, ?)
                    on conflict (owner, key) do update set session_id = excluded.session_id,
                       message_id = excluded.message_id, at = excluded.at"""
@@ -152,4 +149,4 @@ def _hash(token: str) -> str:
 
 def _key(db: Database, caller: Caller, transcript: str) -> str:
     """The stored key: callers that share the person's memory share no transcripts."""
-    return f"{caller.id}/{_TRANSCRIPT}{keyed_hash.digest(db, transcript)}"
+    return f"{caller.id}/{keyed_hash.digest(db, transcript)}"
