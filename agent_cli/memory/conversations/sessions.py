@@ -9,6 +9,7 @@ from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory.language import secrets, statements
 from agent_cli.memory.scope import Scope
+from agent_cli.messages import decode_parts
 from agent_cli.store import changes, events, holder, ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -233,17 +234,11 @@ def name(db: Database, session: Session) -> str:
     """Its title, else what its first messages say beside small talk and files, else its summary."""
     if session.title:
         return session.title
-    rows = db.rows(  # what was typed of each, else what is from no file
-        """with asked as (
-              select id, text, parts, exists (select 1 from json_each(parts) where value ->> 0 = 'typed') typed
-              from said where session_id = ?2 and role = 'user' order by id limit ?3)
-           select substr(a.text, 1 + coalesce((select sum(value ->> 1) from json_each(a.parts) where key < p.key), 0),
-                         min(p.value ->> 1, ?1))
-           from asked a, json_each(a.parts) p
-           where iif(a.typed, p.value ->> 0 = 'typed', p.value ->> 0 <> 'file') order by a.id, p.key""",
-        (_LONGEST_OPENING, session.id, _OPENING_MESSAGES),
-    )
-    said = [words for (words,) in rows if words]
+    query = "select text, parts from said where session_id = ? and role = 'user' order by id limit ?"
+    said = list[str]()
+    for parts in (decode_parts(*row) for row in db.rows(query, (session.id, _OPENING_MESSAGES))):
+        typed = [each for each in parts if each.origin == "typed"] or [each for each in parts if each.origin != "file"]
+        said += [each.text[:_LONGEST_OPENING] for each in typed if each.text]
     said = said or [db.value("select text from summary where session_id = ?", (session.id,)) or ""]
     telling = (words for words in said if not statements.is_small_talk(words))
     return text.first_words(secrets.mask(next(telling, said[0])), _LONGEST_NAME)
