@@ -146,8 +146,7 @@ def show(app_: App, handle: ScheduleHandle, as_json: AsJson = False) -> None:
     output.fields(((name, value) for name, value in rows.items() if value), 8)
 
 
-Change = Literal["hidden", "restored", "paused", "resumed"]
-_CHANGES: tuple[tuple[str, Change, str], ...] = (
+_CHANGES: tuple[tuple[str, schedules.Change, str], ...] = (
     ("rm", "hidden", "Hide schedules, which run no more; `restore` brings them back."),
     ("restore", "restored", "Bring hidden schedules back."),
     ("pause", "paused", "Pause schedules until `resume`."),
@@ -155,7 +154,7 @@ _CHANGES: tuple[tuple[str, Change, str], ...] = (
 )
 
 
-def _change(done: Change, app_: App, handles: ScheduleHandles) -> None:
+def _change(done: schedules.Change, app_: App, handles: ScheduleHandles) -> None:
     """Change schedules, and say when each runs next or what takes the change back."""
     back = {"hidden": "restore", "paused": "resume"}.get(done)
     for each in [_schedule(app_, handle) for handle in dict.fromkeys(handles)]:
@@ -325,7 +324,7 @@ def _run_due(app: App, invocation: Invocation, stop: Cancel) -> list[bool]:
     while claimed := schedules.claim(app.db, owner, app.time()):
         error = _carry_out(app, invocation, claimed, stop)
         if error:
-            invocation.note(Failure(f"{_named(claimed)} failed: {error}"))
+            invocation.note(Failure(f"{_short(claimed)} failed: {error}"))
         went_well.append(error is None)
     return went_well
 
@@ -396,15 +395,11 @@ def _carry_out(app: App, invocation: Invocation, schedule: Schedule, stop: Cance
         return None
     except BaseException:  # stopped: it stays due
         schedules.unclaim(app.db, schedule, app.time)
-        invocation.note(f"{_named(schedule)} was stopped; it is made up at the next run")
+        invocation.note(f"{_short(schedule)} was stopped; it is made up at the next run")
         raise
     if not error:
-        invocation.note(f"{_named(schedule)} → {where}{f' ({problem})' if problem else ''}")
+        invocation.note(f"{_short(schedule)} → {where}{f' ({problem})' if problem else ''}")
     return error
-
-
-def _named(schedule: Schedule) -> str:
-    return f"{schedule.handle} {text.one_line(schedule.name, 40)}"
 
 
 def _run_turn(app: App, schedule: Schedule, stop: Cancel) -> turns.Outcome:

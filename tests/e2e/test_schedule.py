@@ -24,7 +24,7 @@ from tests.tables import for_each, listed
 NOON = "2026-01-02T12:00:00+00:00"
 NEXT = "2026-01-03T07:00:30+00:00"
 LATER = "2026-01-05T09:00:00+00:00"
-STOPPED = "agent: c1 Say good morning was stopped; it is made up at the next run\n"
+STOPPED = "agent: c1 “Say good morning” was stopped; it is made up at the next run\n"
 NOBODY = "nothing runs schedules: `agent schedule install` has your machine do it, `agent schedule run` does"
 
 
@@ -65,7 +65,7 @@ def test_what_is_scheduled_runs_at_its_time_and_lands_as_a_note(program):
     told = "added c1 “Say good morning”: At 07:00 every day, next Sat 2026-01-03 07:00\n"
     assert add(program) == Ran(0, told, f"agent: {NOBODY}\n")
     assert due(program, NOON) == Ran(0, "", "agent: nothing is due\n")
-    assert due(program) == Ran(0, "", "agent: c1 Say good morning → n1\n")
+    assert due(program) == Ran(0, "", "agent: c1 “Say good morning” → n1\n")
     assert due(program) == Ran(0, "", "agent: nothing is due\n")
     assert notes(program) == [("Say good morning, 2026-01-03", "Good morning.", "schedule", str(program.work))]
     assert program.rows("select kind, carried from (select kind, closed_at is null carried from session)") == [
@@ -88,7 +88,7 @@ def test_two_runners_at_once_run_it_once(program):
     add(program)
     both = [program.start("schedule", "run", "--due", env={"AGENT_NOW": NEXT}) for _ in range(2)]
     said = sorted(process.communicate(timeout=30)[1] for process in both)
-    assert said == ["agent: c1 Say good morning → n1\n", "agent: nothing is due\n"]
+    assert said == ["agent: c1 “Say good morning” → n1\n", "agent: nothing is due\n"]
     assert [note[1] for note in notes(program)] == ["Good morning."]
 
 
@@ -107,13 +107,13 @@ def test_a_run_that_is_ended_in_the_middle_is_made_up(program, end, code, said):
     assert process.communicate(timeout=30)[1] == said
     assert (process.returncode, notes(program)) == (code, [])
     program.env["AGENT_MODEL"] = program.script('[[reply]]\nsay = "Good morning."\n')
-    assert due(program).err == "agent: c1 Say good morning → n1\n"
+    assert due(program).err == "agent: c1 “Say good morning” → n1\n"
 
 
 def test_the_answer_replaces_a_file_named_by_the_day(program):
     add(program, "--to-file", "~/briefings/%Y-%m-%d.md")
     file = program.home / "briefings" / "2026-01-03.md"
-    assert due(program) == Ran(0, "", f"agent: c1 Say good morning → {file}\n")
+    assert due(program) == Ran(0, "", f"agent: c1 “Say good morning” → {file}\n")
     file.write_text("something else")
     assert program("schedule", "run", "c1", env={"AGENT_NOW": NEXT}).code == 0
     assert (file.read_text(), [each.name for each in file.parent.iterdir()]) == ("Good morning.\n", [file.name])
@@ -124,7 +124,7 @@ def test_a_command_gets_the_answer_and_all_words_behind_it_and_no_shell_reads_th
     command(program, "sendmail", f'printf "%s|" "$@" > {program.home}/words; cat > {program.home}/mail')
     words = ["-t", "--model", "$(id); rm", "-q", "--db", "x", "-m", "y", "--", "--plain", "-h"]
     add(program, "--to-command", "sendmail", *words)
-    assert due(program).err == "agent: c1 Say good morning → sendmail\n"
+    assert due(program).err == "agent: c1 “Say good morning” → sendmail\n"
     assert (program.home / "words").read_text() == "".join(f"{word}|" for word in words)
     assert (program.home / "mail").read_text() == "Good morning.\n"
     assert program("schedule", "show", "c1", "--json").json["command"][1:] == words
@@ -135,7 +135,7 @@ def test_what_a_command_complains_of_is_kept_and_shown(program):
     add(program, "--to-command", "sendmail", "me@example.org")
     told = "sendmail ended with 75: no route[31m to host"
     assert due(program) == Ran(
-        1, "", f"agent: c1 Say good morning failed: {told}\nagent: 1 of 1 failed; `agent schedule list` says why\n"
+        1, "", f"agent: c1 “Say good morning” failed: {told}\nagent: 1 of 1 failed; `agent schedule list` says why\n"
     )
     assert told in program("schedule", "list", env={"AGENT_NOW": NEXT}).out
     assert program("schedule", "run", "c1") == Ran(1, "", f"agent: {told}\n")
@@ -157,7 +157,7 @@ def test_what_would_need_a_yes_is_refused_and_said(program):
     )
     add(program)
     told = "refused, as nobody can be asked: save_note (to allow it: agent config set rules.save_note allow)"
-    assert due(program).err == f"agent: c1 Say good morning → n1 ({told})\n"
+    assert due(program).err == f"agent: c1 “Say good morning” → n1 ({told})\n"
     assert [note[1] for note in notes(program)] == ["Done."]
     assert told in program("schedule", "list", env={"AGENT_NOW": NEXT}).out
     assert program.rows("select count(*) from event where kind = 'call refused'") == [(1,)]
@@ -243,7 +243,7 @@ def test_in_the_foreground_it_waits_for_the_time_and_ends_in_order(program):
     process.communicate(timeout=30)
     assert lines == [
         "agent: running schedules when they are due; Ctrl-C stops it\n",
-        "agent: c1 Say good morning → n1\n",
+        "agent: c1 “Say good morning” → n1\n",
     ]
     assert (process.returncode, [note[1] for note in notes(program)]) == (143, ["Good morning."])
 
@@ -290,7 +290,7 @@ def test_the_morning_briefing_runs_offline_from_files_and_is_written_as_a_note(p
     add(program, "--skill", "morning-briefing", prompt="")
     briefing = "## Weather\nLight snow.\n\n## News\nBridge reopens."
     server.play(script.reply(calls=GATHERED), script.reply(briefing))
-    assert due(program) == Ran(0, "", "agent: c1 morning-briefing → n1\n")
+    assert due(program) == Ran(0, "", "agent: c1 “morning-briefing” → n1\n")
     assert notes(program) == [("morning-briefing, 2026-01-03", briefing, "schedule", str(program.work))]
     assert program.rows("select text from message where role = 'user'") == [
         ("Carry out the skill morning-briefing now.",)
@@ -316,7 +316,7 @@ def test_the_briefing_ends_well_with_one_tool_call_a_round_within_the_rounds_of_
         server.play(*(script.reply(calls=[call]) for call in GATHERED), script.reply("Nothing is due."))
         return program("schedule", "run", "c1", *options).err
 
-    assert briefing() == "agent: c1 morning-briefing → n1\n"
+    assert briefing() == "agent: c1 “morning-briefing” → n1\n"
     results = program.rows("select text, failed from message where role = 'tool' order by id")
     assert results[-1] == ("nothing is known of that time", 0)
     assert program("config", "set", "schedule_rounds", "3").code == 0

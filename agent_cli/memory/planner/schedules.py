@@ -21,6 +21,7 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 Target = Literal["note", "file", "command"]
+Change = Literal["hidden", "restored", "paused", "resumed"]
 
 LEASE = timedelta(minutes=30)  # longer than any run may take: an older claim has been abandoned
 _ATTEMPTS = 5
@@ -178,9 +179,7 @@ def listing(db: Database, owner: str, *, hidden: bool = False) -> list[Schedule]
     return [Schedule(*row) for row in db.rows(query, (owner, hidden))]
 
 
-def change(
-    db: Database, schedule: Schedule, to: Literal["hidden", "restored", "paused", "resumed"], time: clock.Clock
-) -> Schedule:
+def change(db: Database, schedule: Schedule, to: Change, time: clock.Clock) -> Schedule:
     """Hide or pause it, or bring it back: missed runs are not made up then, because it was stopped on purpose."""
     now, column = time(), "hidden_at" if to in ("hidden", "restored") else "paused_at"
     stopped = to in ("hidden", "paused")
