@@ -241,9 +241,7 @@ def export(
         if sys.stdout.isatty():
             output.say(chosen[0].text.rstrip("\r\n"))
         else:  # the exact bytes
-            sys.stdout.flush()
             sys.stdout.buffer.write(chosen[0].text.encode())
-            sys.stdout.buffer.flush()
         return
     chosen = chosen if names else skills.listing(app_.db, app_.scope.owner)
     if not chosen:

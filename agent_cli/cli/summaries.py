@@ -27,7 +27,6 @@ app = noun("Show and rebuild the summaries of conversations, days, weeks, months
 SummaryName = Annotated[
     str, Argument(metavar="PERIOD|HANDLE", help="2026-11-20, 2026-W47, 2026-11, 2026-Q4, 2026, today, week, y4, s3.")
 ]
-_SESSION_REFUSED = "the summary of a session is written when it is closed: `agent sessions close s4`"
 
 
 @app.command("list")
@@ -135,7 +134,7 @@ def _period(app_: App, name: str) -> periods.Period:
         return periods.from_words(name, app_.time())
     if key := _summary(app_, name).period:
         return periods.parse(key)
-    raise UsageError(_SESSION_REFUSED)
+    raise UsageError("the summary of a session is written when it is closed: `agent sessions close s4`")
 
 
 def _with_related(app_: App, requested: list[periods.Period]) -> list[periods.Period]:

@@ -346,7 +346,7 @@ def drop_sources(db: Database, found: Iterable[Source]) -> None:
 
 def made_without_model(db: Database) -> list[tuple[str, str, int | None]]:
     """(owner, period, session) of summaries that no model was asked for, and that can be made, the shortest first."""
-    rows = db.rows(
+    return db.rows(
         """select y.owner, y.period, y.session_id from summary y left join session s on s.id = y.session_id
            where y.method = 'extract' and y.model = '' and case when y.session_id is not null
                  then s.closed_at is not null and exists (select 1 from said where session_id = s.id)
@@ -357,4 +357,3 @@ def made_without_model(db: Database) -> list[tuple[str, str, int | None]]:
                                                  and session_id = o.row))) end
            order by instr('session day week month quarter year', y.grain)"""
     )
-    return [(owner, period, session) for owner, period, session in rows]

@@ -75,8 +75,7 @@ def parse_time(value: Any) -> datetime | None:
     """A time of an export (seconds since 1970 or ISO 8601) in UTC; None when missing or impossible."""
     try:
         if isinstance(value, str) and value:
-            found = datetime.fromisoformat(value)
-            found = (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+            found = clock.parse(value, clock.LATEST).astimezone(UTC)
         elif isinstance(value, int | float) and value > 0:
             found = datetime.fromtimestamp(value, UTC)
         else:
