@@ -7,6 +7,7 @@ import asyncio
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
 
 import typer
@@ -15,6 +16,8 @@ from agent_cli import errors
 from agent_cli.agent import policy
 from agent_cli.app.app import App
 from agent_cli.cli import usage
+from agent_cli.config import settings_file
+from agent_cli.config.values import Config
 from agent_cli.repl.commands.commands import listing
 from agent_cli.tools import registry
 
@@ -108,3 +111,17 @@ def renewed(text: str, app: App) -> str:
 
 def _first_sentence(text: str) -> str:
     return _cell(re.split(r"(?<=\.)\s", " ".join(text.split()), maxsplit=1)[0])
+
+
+def example_settings() -> str:
+    """config.example.toml: every setting with its comment and default."""
+    plain, tables = [], []
+    for each in fields(Config):
+        comment = [f"# {line}" for line in each.metadata["comment"].split("\n")]
+        value = getattr(Config(), each.name)
+        if isinstance(value, dict):
+            tables += [*comment, f"# [{each.name}]", ""]
+        else:
+            plain += [*comment, f"# {each.name} = {settings_file.toml_line(value)}", ""]
+    head = "# Every setting with its default. Copy what you change to the file that `agent config path` names."
+    return "\n".join([head, "", *plain, *tables])

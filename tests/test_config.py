@@ -9,6 +9,7 @@ import pytest
 from agent_cli.config import settings_file
 from agent_cli.config.values import Config
 from agent_cli.errors import ConfigError
+from tests import generated_docs
 from tests.tables import for_each
 
 RULES = 'must be "allow", "ask" or "deny" for each tool'
@@ -132,7 +133,7 @@ def test_a_mistake_in_a_flag_names_the_flag(file):
 
 
 def test_the_example_names_every_setting_with_its_default(file):
-    text = settings_file.example()
+    text = generated_docs.example_settings()
     told = "\n".join(line.removeprefix("# ") for line in text.splitlines() if re.match(r"# (\w+ = |\[)", line))
     assert tomllib.loads(text) == {}
     assert list(tomllib.loads(told)) == [

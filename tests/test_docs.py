@@ -6,7 +6,6 @@ from importlib import import_module
 
 import pytest
 
-from agent_cli.config import settings_file
 from tests import generated_docs, serving
 from tests.generated_docs import PAGES, ROOT
 from tests.pictures import tour
@@ -70,8 +69,8 @@ def test_the_table_of_contents_names_every_page():
 def test_example_configuration_lists_every_setting(request):
     file = ROOT / "config.example.toml"
     if request.config.getoption("--update-docs"):
-        file.write_text(settings_file.example(), encoding="utf-8")
-    assert file.read_text(encoding="utf-8") == settings_file.example()
+        file.write_text(generated_docs.example_settings(), encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == generated_docs.example_settings()
 
 
 def shell_lines(page):

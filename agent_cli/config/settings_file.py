@@ -250,17 +250,3 @@ def make(file: Path) -> None:
         atomic_file.touch(file)
     except OSError as error:
         raise ConfigError(f"{file} cannot be created: {error.strerror}") from error
-
-
-def example() -> str:
-    """config.example.toml: every setting with its comment and default."""
-    plain, tables = [], []
-    for each in fields(Config):
-        comment = [f"# {line}" for line in each.metadata["comment"].split("\n")]
-        value = getattr(Config(), each.name)
-        if isinstance(value, dict):
-            tables += [*comment, f"# [{each.name}]", ""]
-        else:
-            plain += [*comment, f"# {each.name} = {toml_line(value)}", ""]
-    head = "# Every setting with its default. Copy what you change to the file that `agent config path` names."
-    return "\n".join([head, "", *plain, *tables])

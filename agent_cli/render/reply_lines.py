@@ -17,7 +17,6 @@ from agent_cli.render.layout import Verbatim, folded, formatted, wrapped
 from agent_cli.render.styles import NEEDS_YOU, Display, LineRole
 from agent_cli.text import Pattern, clean, split_sentences, visible
 
-SIGNS = "".join(each.sign for each in (styles.YOU, styles.PROGRAM, NEEDS_YOU, styles.DONE, styles.FAILED))
 _OTHERS = str.maketrans({styles.YOU.sign: "›", styles.DONE.sign: "√", styles.FAILED.sign: "×"})
 _BAR = "│ "
 _DECIDED = 48  # characters of a line, apart from its decoration, after which it is decided

@@ -31,8 +31,6 @@ from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.text import counted
 
-_LONGEST = 300  # characters of a sentence that is shown as a difference
-
 
 class Conversation:
     def __init__(self, app: App, session: sessions.Session | None = None):
