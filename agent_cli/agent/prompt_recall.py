@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from agent_cli import clock, kinds, text
 from agent_cli.agent import profile
-from agent_cli.kinds import CALLED_SKILL, MEMORY, PREFERENCES, SKILLS
+from agent_cli.kinds import CALLED_SKILL, MEMORY, PREFERENCES
 from agent_cli.memory import tombstones
 from agent_cli.memory.facts import facts
 from agent_cli.memory.language import statements, terms
@@ -123,11 +123,9 @@ def select(
 
     memory, owner = context.remembered, context.scope.owner
     is_separate = context.memory is not None  # memory is another database, without this conversation
-    has_skills = skills.any_accepted(memory, owner)
-    headings = (MEMORY,) if has_skills else (MEMORY, SKILLS)  # skills of the person are matched separately
     allowed = Filter(
         owner,
-        tuple(kind.name for kind in kinds.SEARCHABLE if kind.heading in headings),
+        tuple(kind.name for kind in kinds.SEARCHABLE if kind.heading == MEMORY),  # skills are matched separately
         excluded_messages=() if is_separate else tuple(shown),
         current_place=context.scope.place,
         current_session=None if is_separate else context.session,
@@ -142,7 +140,7 @@ def select(
     found = find(allowed, ITEMS, logged and not is_separate)
     offered: list[Shown] = []
     vector, now = embed_once.embed_query(words) if embed_once else None, context.time().timestamp()
-    for each in skills.matching(memory, owner, words, vector) if has_skills else ():
+    for each in skills.matching(memory, owner, words, vector):
         about = text.unfenced(text.one_line(each.description, _LONGEST_DESCRIPTION))
         hit = recall.Hit("skill", each.id, None, None, now, each.score, each.description, each.legs)
         offered.append((hit, f"- {each.name}: {about}"))

@@ -483,15 +483,12 @@ class Match:
         return sum(self.legs.values())
 
 
-def any_accepted(db: Database, owner: str) -> bool:
-    query = "select 1 from skill where owner = ? and state = ? and hidden_at is null limit 1"
-    return bool(db.value(query, (owner, ACCEPTED)))
-
-
 def matching(db: Database, owner: str, question: str, vector: Sequence[float] | None = None) -> list[Match]:
     """The skills that may help, best first, at most three. `vector`: of the question, where there is one."""
     query = "select id, name, description from skill where owner = ? and state = ? and hidden_at is null"
     rows = db.rows(query, (owner, ACCEPTED))
+    if not rows:
+        return []
     stems, weights = _stems(db, question, rows)
     whole = sum(weights.values()) or 1.0
     similarities = _similarities(db, [id for id, _, _ in rows], vector)
