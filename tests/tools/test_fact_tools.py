@@ -81,7 +81,7 @@ def test_what_is_known_is_said_to_be(context):
 
 
 def test_it_needs_no_approval_because_it_changes_nothing_and_no_tool_accepts(context):
-    assert policy.decide(BUILT_IN["propose_fact"], {}, {}, {}).ruling == "allow"
+    assert policy.decide(BUILT_IN["propose_fact"], {}, {}, {}) == ("allow", False)
     assert {name: tool.risk for name, tool in BUILT_IN.items() if "fact" in name} == {"propose_fact": "propose"}
 
 
