@@ -19,7 +19,7 @@ from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.search import index
 from agent_cli.memory.sync import exchange
 from agent_cli.messages import Message, Part
-from agent_cli.store import changes, keyed_hash, segments
+from agent_cli.store import changes, ids, keyed_hash, segments
 from tests.conftest import HERE, NOON, empty
 
 KEY = bytes(range(32))
@@ -156,9 +156,9 @@ class Life:
             adoption.edit(machine.memory, facts.get(machine.db, id, "person"), f"I own a {self.word()}")
 
     def forget(self, machine: Machine) -> None:
-        table = self.chance.choice(["message", "note", "fact", "task", "session"])
+        table = self.chance.choice(["message", "note", "fact", "task", "session", "summary"])
         if id := self.some(machine, table):
-            self._erase(machine, f"{table[0]}{id}")
+            self._erase(machine, ids.handle(table, id))
 
     def cut(self, machine: Machine) -> None:
         if id := self.some(machine, "message", "role = 'user' and text like '%today. It%'"):

@@ -384,6 +384,15 @@ def test_a_database_restored_from_a_backup_reads_what_it_wrote_since_and_forgets
     assert sorted(noted(two)) == ["after the backup", "after the restore"]
 
 
+def test_a_forgotten_summary_is_erased_elsewhere_with_what_was_made_of_it(one, two):
+    keep_period(one.db, "day", "Minka was ill.", "")
+    meet(one, two)
+    keep_period(two.db, "month", "A month with Minka.", "", summaries.Source("summary", 1))
+    forget(one, "y1")
+    meet(one, two)
+    assert b"inka" not in two.files()
+
+
 def test_a_summary_whose_deletion_comes_from_two_machines_leaves_the_index_whole(one, two, three):
     keep_period(one.db, "day", "They spoke of tea.", "")
     notes.add(one.db, HERE, "Minka is fed at noon", one.time)
