@@ -8,6 +8,7 @@ does one that is sealed, for with the key one can read what the machines exchang
 The machines of one person that exchange what is remembered share the key, so that hashes mean the same on each.
 """
 
+import base64
 import json
 import os
 from collections.abc import Iterable
@@ -78,16 +79,12 @@ def adopt(db: Database, key: bytes) -> None:
 
 def written(key: bytes) -> str:
     """A key as the person copies it: letters and digits in groups of four, the last ones a checksum."""
-    import base64  # for the first exchange with another machine alone
-
     letters = base64.b32encode(key + bytes.fromhex(_hash(key, b"copied", 3))).decode()
     return "-".join(letters[at : at + 4] for at in range(0, len(letters), 4))
 
 
 def read_written(copied: str) -> bytes:
     """The key that was copied. Raises UsageError when it is not whole."""
-    import base64  # as above
-
     try:
         whole = base64.b32decode("".join(copied.replace("-", " ").split()).upper())
     except ValueError:

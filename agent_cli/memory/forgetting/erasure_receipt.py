@@ -97,11 +97,7 @@ class Receipt:
 
     def details(self) -> list[str]:
         words = [f"words searched for: {self.words}"] if self.words and self.pieces else []
-        size, unit = float(self.bytes_read), "bytes"
-        for larger in ("KB", "MB", "GB"):
-            if size >= 1000:
-                size, unit = size / 1000, larger
-        return [*words, f"{size:.{int(unit == 'GB')}f} {unit} read; {OUTSIDE}"]
+        return [*words, f"{text.format_size(self.bytes_read)} read; {OUTSIDE}"]
 
     def remedies(self) -> list[str]:
         found, ways = text.counted(self.traces, "trace"), list[str]()
