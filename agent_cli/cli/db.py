@@ -250,7 +250,7 @@ def _reseal(place: Path, key: bytes | None) -> None:
     keys = settings_file.key_folder()
     done += [place] if backups.reseal(place, key, keys) else []
     with closing(Database(place, key_folder=keys)) as db:
-        for copy in map(Path, backups.known_copies(db)):
+        for copy in map(Path, files.known_copies(db)):
             if not copy.is_file():
                 output.note(f"{copy} is not there now; if you have it elsewhere, it is as it was")
                 continue

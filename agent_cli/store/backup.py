@@ -7,21 +7,20 @@ A damaged file is only read: a range of ids that cannot be read is halved until 
 that are no text are replaced by marks. Derived data is not copied: the new file makes it again.
 """
 
-import json
 import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import apsw
 
-from agent_cli import atomic_file, kinds, text
+from agent_cli import atomic_file, kinds
 from agent_cli.errors import StoreBusy, StoreError, UsageError
-from agent_cli.store import events, file, file_check, holder, keyed_hash, meta, schema, sealing
+from agent_cli.store import events, file, file_check, holder, keyed_hash, schema, sealing
 from agent_cli.store.db import APPLICATION_ID, Database, Row, key_of
 from agent_cli.values import frozen
 
@@ -48,7 +47,7 @@ class Salvaged:
 
 def salvage(damaged: Path, path: Path, now: datetime) -> list[Salvaged]:
     """Copy what can be read into a new file, which is there when it is whole. Raises StoreError."""
-    file.remove_leftovers_beside(path)
+    file.remove_leftovers_of(path)
     part = file.temporary_path(path)
     with temporary_file(part):
         with (
@@ -166,7 +165,6 @@ def _mend_references(target: Database) -> Counter[str]:
 
 COUNTED_TABLES = tuple(kind.name for kind in kinds.KINDS if kind.counted)
 _PAGES_PER_STEP = 1000
-_KEY = "backups"
 _BUSY_TIMEOUT = 1.0  # seconds to wait while another process uses the file
 
 
@@ -191,14 +189,14 @@ def create(
     """Copy the database to a file. Raises UsageError when the file exists, StoreError when the copy is incomplete."""
     path = path.expanduser().absolute()
     _refuse_target(Path(db.path), path, force)
-    file.remove_leftovers_beside(path)
+    file.remove_leftovers_of(path)
     part = file.temporary_path(path)
-    with nullcontext() if db.read_only else file.recorded(db, part), temporary_file(part):
+    if not db.read_only:
+        file.record_copy(db, path)
+    with temporary_file(part):
         with closing(db.another_connection()) as source:
             rows = _copy(source, part, progress)
         move_into_place(part, path)
-    if not db.read_only:
-        record_copy(db, path)
     return Backup(path, path.stat().st_size, rows)
 
 
@@ -241,7 +239,7 @@ def reseal(path: Path, key: bytes | None, key_folder: Path) -> bool:
             f"{path}: this needs {size / 1e6:.0f} MB free and there are {room / 1e6:.0f}; make room first, "
             "nothing was changed"
         )
-    file.remove_leftovers_beside(path)
+    file.remove_leftovers_of(path)
     part = file.temporary_path(path)
     with temporary_file(part), closing(Database(path, busy_timeout=_BUSY_TIMEOUT)) as db:
         schema.check(db)
@@ -272,33 +270,18 @@ def _overwrite(former: BinaryIO, size: int) -> None:
     os.fsync(former.fileno())
 
 
-def record_copy(db: Database, path: Path) -> None:
-    with db.write():
-        known = known_copies(db)
-        copy = text.without_surrogates(str(path))
-        if copy not in known:
-            meta.put(db, _KEY, json.dumps([*known, copy]))
-
-
 def record_salvaged(damaged: Path, saved: Path) -> None:
     """Store the path of each of these files in the other; in a damaged one nothing is written."""
     for path, other in ((damaged, saved), (saved, damaged)):
         with suppress(StoreError), closing(Database(path, busy_timeout=_BUSY_TIMEOUT)) as db:
             if not _damage(db):
-                record_copy(db, other)
-
-
-def known_copies(db: Database) -> list[str]:
-    try:
-        return [str(each) for each in json.loads(meta.get(db, _KEY) or "[]")]
-    except ValueError as error:
-        raise StoreError(f"{db.path}: the list of its backups is damaged") from error
+                file.record_copy(db, other)
 
 
 def at_hand(db: Database) -> list[tuple[str, datetime]]:
     """The backups that are still where they were written, with their times, the newest first."""
     try:
-        known = [Path(each) for each in known_copies(db)]
+        known = [Path(each) for each in file.known_copies(db)]
     except StoreError:
         return []  # the list of them is damaged
     found = [(str(each), datetime.fromtimestamp(each.stat().st_mtime).astimezone()) for each in known if each.is_file()]
@@ -359,7 +342,7 @@ def _migrate(part: Path, known: list[str], now: datetime, notice: Callable[[str]
     """Bring the copy up to this program's schema, and store the known copies in it."""
     with closing(file.open_file(part, now, notice)) as db:
         for each in known:
-            record_copy(db, Path(each))
+            file.record_copy(db, Path(each))
 
 
 @contextmanager
@@ -370,7 +353,7 @@ def _exclusive(path: Path) -> Iterator[tuple[list[str], set[str]]]:
     with closing(Database(path, busy_timeout=_BUSY_TIMEOUT)) as db:
         try:
             _lock(db)
-            known = known_copies(db)
+            known = file.known_copies(db)
             erased = _erased_hashes(db)
         except StoreBusy:
             raise
@@ -483,7 +466,7 @@ def status(db: Database) -> dict[str, Any]:
         "journal": db.value("pragma journal_mode"),
         "sqlite": db.value("select sqlite_version()"),
         "rows": counts(db),
-        "backups": known_copies(db),
+        "backups": [each for each in file.known_copies(db) if Path(each).is_file()],
     }
 
 

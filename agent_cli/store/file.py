@@ -1,29 +1,29 @@
 """Opens SQLite files: the database, with its permissions, journal mode and schema; others, only to be read.
 
 Backups and restores that were killed leave a whole database in `.NAME.PID.part`, which goes at the next start. That of
-a backup may be anywhere, so it is recorded in the database while it is written.
+a backup may be anywhere, so its path is stored with those of the copies before it is written.
 """
 
 import errno
 import glob
+import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from urllib.parse import quote, unquote_to_bytes
 
 import apsw
 
-from agent_cli import atomic_file
+from agent_cli import atomic_file, text
 from agent_cli.errors import StoreError
 from agent_cli.store import db as database
 from agent_cli.store import meta, schema
 from agent_cli.store.db import Database, FileBytes
 
-_IN_PROGRESS = "backup in progress "  # in meta, before the path
+_COPIES = "backups"  # in meta: their paths
 _NAME = re.compile(r"\..+\.(\d+)\.part(?:-journal|-wal|-shm)?")
 _OLD = 24 * 3600  # seconds; no backup takes longer, and the number of its process may be another one's by then
 
@@ -32,40 +32,35 @@ def temporary_path(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}.part")
 
 
-@contextmanager
-def recorded(db: Database, part: Path) -> Iterator[None]:
-    """Record a temporary file of a backup while it is written."""
-    key = _IN_PROGRESS + quote(os.fsencode(part))
-    meta.put(db, key, "")
+def record_copy(db: Database, path: Path) -> None:
+    copy = text.without_surrogates(str(path))
+    with db.write():
+        meta.put(db, _COPIES, json.dumps([*(each for each in known_copies(db) if each != copy), copy]))
+
+
+def known_copies(db: Database) -> list[str]:
     try:
-        yield
-    finally:
-        meta.drop(db, key)
-
-
-def leftovers(db: Database) -> list[Path]:
-    """The temporary files that exist, also of processes that still run."""
-    if db.in_memory:
-        return []
-    parts = [_recorded_path(each) for each in meta.keys(db, _IN_PROGRESS)]
-    return [*_beside(Path(db.path)), *(path for part in parts for path in with_journals(part) if path.is_file())]
+        return [str(each) for each in json.loads(meta.get(db, _COPIES) or "[]")]
+    except ValueError as error:
+        raise StoreError(f"{db.path}: the list of its backups is damaged") from error
 
 
 def remove_leftovers(db: Database) -> None:
-    """Delete those whose process has ended."""
-    _remove_unused(leftovers(db))
-    for each in meta.keys(db, _IN_PROGRESS):
-        if not _recorded_path(each).exists():
-            meta.drop(db, _IN_PROGRESS + each)
+    """Delete what a killed restore left beside the database, and a killed backup where the last was written."""
+    for path in [db.path, *known_copies(db)[-1:]]:
+        remove_leftovers_of(Path(path))
 
 
-def remove_leftovers_beside(path: Path) -> None:
-    """Delete those of a file that was to be written, whose process has ended."""
-    _remove_unused(_beside(path))
-
-
-def _recorded_path(key: str) -> Path:
-    return Path(os.fsdecode(unquote_to_bytes(key)))
+def remove_leftovers_of(path: Path) -> None:
+    """Delete the temporary files of a file that was to be written, whose process has ended."""
+    for each in leftovers(path):
+        if (match := _NAME.fullmatch(each.name)) and time.time() - each.stat().st_mtime <= _OLD:
+            with suppress(ProcessLookupError, OverflowError):
+                with suppress(PermissionError):
+                    os.kill(int(match[1]), 0)
+                continue  # its process may still run
+        with suppress(OSError):  # it is searched and named with each erasure
+            each.unlink()
 
 
 def with_journals(part: Path) -> list[Path]:
@@ -73,19 +68,9 @@ def with_journals(part: Path) -> list[Path]:
     return [part.with_name(part.name + end) for end in ("", "-journal", "-wal", "-shm")]
 
 
-def _beside(path: Path) -> list[Path]:
+def leftovers(path: Path) -> list[Path]:
+    """The temporary files beside a file, also of processes that still run."""
     return [each for each in path.parent.glob(f".{glob.escape(path.name)}.*.part*") if _NAME.fullmatch(each.name)]
-
-
-def _remove_unused(paths: Iterable[Path]) -> None:
-    for path in paths:
-        if (match := _NAME.fullmatch(path.name)) and time.time() - path.stat().st_mtime <= _OLD:
-            with suppress(ProcessLookupError, OverflowError):
-                with suppress(PermissionError):
-                    os.kill(int(match[1]), 0)
-                continue  # its process may still run
-        with suppress(OSError):  # it is searched and named with each erasure
-            path.unlink()
 
 
 _UNWRITABLE = (apsw.CantOpenError, apsw.IOError, apsw.FullError, apsw.ReadOnlyError)

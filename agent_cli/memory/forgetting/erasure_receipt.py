@@ -136,8 +136,9 @@ def write(db: Database, sought: Sought, held_up: bool) -> Receipt:
     if db.path == ":memory:":
         return Receipt(0, 0, 0, rows=rows, words=sought.words, named=named)
     database_files = files_of(db.path)
-    known = [each for each in backup.known_copies(db) if Path(each) != Path(db.path)]
-    copies = files_of("", [*known, *map(str, file.leftovers(db))])  # with the files of killed backups
+    known = [each for each in file.known_copies(db) if Path(each) != Path(db.path)]
+    killed = (str(each) for path in (db.path, *known) for each in file.leftovers(Path(path)))
+    copies = files_of("", [*known, *killed])
     replica = Path(db.path).with_name(f".{Path(db.path).name}-litestream")
     size = sum(path.stat().st_size for path in [*database_files, *copies])
     wanted = SearchTerms(wanted.lines, wanted.words.union(() if named_words.together else named_words.words))

@@ -20,7 +20,7 @@ from agent_cli.memory.language.keywords import KeywordMatcher, Keywords, SearchT
 from agent_cli.memory.lineage import Copy, Ids, Table, Walk
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import candidates
-from agent_cli.store import backup
+from agent_cli.store import file
 from agent_cli.store.db import Database
 from agent_cli.text import listed
 from agent_cli.values import frozen
@@ -245,7 +245,7 @@ def remaining_rows_with(db: Database, wanted: KeywordMatcher) -> tuple[list[str]
             others[_label(row)] += 1
     named = [f"the name of the folder of {listed([*folders], _NAMED)}"] if folders else []
     named += [label if many == 1 else f"{label} ({many} times)" for label, many in others.items()]
-    named += [f"the path of the backup {path}" for path in backup.known_copies(db) if found_in(wanted, path)]
+    named += [f"the path of the backup {path}" for path in file.known_copies(db) if found_in(wanted, path)]
     return [*handles], named
 
 
