@@ -103,17 +103,17 @@ def test_a_skill_waits_and_is_not_in_effect(db, talked):
     assert skill.text == f"---\nname: deploy-site\ndescription: Publish the site\n---\n\n{STEPS}\n"
 
 
-def test_a_skill_that_was_read_is_changed_from_the_version_that_was_read(db, talked):
+def test_a_skill_that_was_read_is_changed_as_it_is_now(db, talked):
     text = DEPLOY.replace("\n---\n\n", "\nlicense: MIT # mine\n---\n\n")
     skill = skills.add(memory_of(db), text)
     use(db, talked, ("read_skill", {"name": "deploy-site"}))
     reply(db, talked, "As the skill says.")
     skills.edit(memory_of(db, lambda: NOON + timedelta(minutes=1)), skill, text.replace("2. rsync", "2. rsync -a"))
     [asked] = look_back(db, found(changes="deploy-site", description="Publish it: when asked"))
-    assert "The skill deploy-site, whole:\n1. make build\n2. rsync\n" in asked
+    assert "The skill deploy-site, whole:\n1. make build\n2. rsync -a\n" in asked
     assert "assistant calls read_skill {" in asked
     [change] = skills.pending(db, "person")
-    assert (change.target_id, change.base, change.trust) == (skill.id, 1, "typed")
+    assert (change.target_id, change.base, change.trust) == (skill.id, 2, "typed")
     assert change.text == (
         f'---\nname: deploy-site\ndescription: "Publish it: when asked"\nlicense: MIT # mine\n---\n\n{STEPS}\n'
     )
