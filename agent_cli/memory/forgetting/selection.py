@@ -149,10 +149,12 @@ def texts(db: Database, found: Walk) -> Texts:
     removed = [words for sentences in found.removed_texts.values() for words in sentences]
     summaries = TABLES["summary"].texts(db, ["text"], found["summary"])
     sentences = [sentence for words in summaries for sentence in text.sentences(words)]
+    sentences += found.removed_texts.get("summary", [])
+    is_alone = found.request.elsewhere and found.request.rows.keys() == {"summary"}  # perhaps after an undo there
     return Texts(
         of(lambda table: table.personal_texts) + cut,
         of(lambda table: table.other_texts) + removed,
         of(lambda table: table.file_texts),
         of(lambda table: table.statements),
-        sentences + found.removed_texts.get("summary", []),
+        [] if is_alone else sentences,
     )

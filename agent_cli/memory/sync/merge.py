@@ -307,10 +307,12 @@ def erase(memory: MemoryContext, taken: Taken) -> Receipt | None:
         if sessions.is_held(db, id) or log.count_besides(db, id, messages):
             with db.write():
                 changes.rename(db, "session", id)  # it goes on, with what is left of it
-    found = {kind: tuple(changes.remaining(db, kind)) for kind in changes.TABLES if kind != "tool_call"}
-    rows = {kind: some for kind, some in found.items() if some}
-    if rows or taken.sentences:
-        request = ErasureRequest(rows, owner=memory.scope.owner, sentences=taken.sentences, elsewhere=True)
-        receipt = erasure_receipt.erase(db, forget.planned(db, request, NO_KEYWORDS), memory.time)
-        taken.sentences.clear()
+    others = [kind for kind in changes.TABLES if kind not in ("tool_call", "summary")]
+    for named in (others, ["summary"]):  # most summaries go with what they were made from
+        rows = {kind: tuple(found) for kind in named if (found := changes.remaining(db, kind))}
+        if rows or taken.sentences:
+            request = ErasureRequest(rows, owner=memory.scope.owner, sentences=taken.sentences, elsewhere=True)
+            erased = erasure_receipt.erase(db, forget.planned(db, request, NO_KEYWORDS), memory.time)
+            receipt = receipt or erased
+            taken.sentences.clear()
     return receipt

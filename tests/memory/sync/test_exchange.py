@@ -18,6 +18,7 @@ from agent_cli.memory.skills import skills
 from agent_cli.memory.summaries import summaries
 from agent_cli.memory.sync import exchange
 from agent_cli.memory.transfers import transfer
+from agent_cli.messages import Message
 from agent_cli.store import changes, jobs, segments
 from tests.conftest import HERE, NOON
 from tests.forgetting import keep_period, planned
@@ -394,14 +395,19 @@ def test_a_forgotten_summary_is_erased_elsewhere_with_what_was_made_of_it(one, t
 
 
 def test_a_summary_whose_deletion_comes_from_two_machines_leaves_the_index_whole(one, two, three):
-    keep_period(one.db, "day", "They spoke of tea.", "")
+    keep_period(one.db, "day", "They spoke of tea with milk.", "")
     notes.add(one.db, HERE, "Minka is fed at noon", one.time)
     meet(one, two, three)
+    session = sessions.start(three.db, HERE, three.time())
+    asked = log.open_reply(three.db, session, HERE, "offline", three.time())
+    quoted = Message("assistant", "They spoke of tea with milk.")
+    log.close_reply(three.db, asked, quoted, "stop", log.Usage("offline"), three.time())
     index.refresh_all(three.db)
-    with one.db.write():
+    with one.db.write():  # as an undo does
         summaries.erase(one.db, [1])
     meet(one, two)
     meet(one, two, three)
+    assert [each.message.text for each in log.history(three.db, session)] == [quoted.text]
     forget(three, "n1")
     three.db.truncate_journal()
     assert b"minka" not in three.files()
