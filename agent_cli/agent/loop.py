@@ -150,8 +150,8 @@ def _answer(agent: Agent, context: ToolContext, cancel: Cancel) -> Generator[Eve
     reply, done = yield from _reply(agent, context, cancel)
     if not (reply.text.strip() or reply.calls):
         yield Noticed("the model answered nothing; asked again without thinking")
-        extra = Message("user", after=EMPTY_ANSWER)
-        reply, done = yield from _reply(replace(agent, think=False), context, cancel, extra)
+        extra, unlogged = Message("user", after=EMPTY_ANSWER), None if reply.text or reply.thinking else done
+        reply, done = yield from _reply(replace(agent, think=False), context, cancel, extra, unlogged)
     if not (reply.text.strip() or reply.calls):
         whys = {"length": "it used up its tokens thinking", repair.FINISH: "it repeated itself while thinking"}
         why = whys.get(done.finish, "even when asked again")
@@ -165,9 +165,10 @@ def _reply(
     context: ToolContext,
     cancel: Cancel,
     extra: Message | None = None,
+    unlogged: Done | None = None,
     finish: str = "stop",
 ) -> Generator[Event, None, tuple[Message, Done]]:
-    """Stream one reply into the log."""
+    """Stream one reply into the log. `unlogged`: the end of an earlier request, whose tokens count."""
     shown = model_context.build(agent, context, extra)
     if agent.wait_until_read:
         agent.wait_until_read(agent.model.name, shown, cancel)
@@ -205,8 +206,10 @@ def _reply(
         raise
     done = replace(done, finish=finish) if done.finish == "stop" else done
     price_in, price_out = agent.prices.get(done.model, (0.0, 0.0))
-    cost = (done.tokens_in * price_in + done.tokens_out * price_out) / 1e6
-    message = draft.close(done.finish, log.Usage(done.model, done.tokens_in, done.tokens_out, cost))
+    tokens_in = done.tokens_in + (unlogged.tokens_in if unlogged else 0)
+    tokens_out = done.tokens_out + (unlogged.tokens_out if unlogged else 0)
+    cost = (tokens_in * price_in + tokens_out * price_out) / 1e6
+    message = draft.close(done.finish, log.Usage(done.model, tokens_in, tokens_out, cost))
     model_context.learn_factor(context.db, agent.model.name, sum(shown.sizes.values()), done.tokens_in)
     return message, done
 
