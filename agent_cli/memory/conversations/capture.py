@@ -62,6 +62,10 @@ _REMIND_AT = languages.pattern(
 _REMIND_TO = languages.pattern(r"<REMIND_TO>\b")
 _REMIND_PAST = languages.pattern(r"(?:<REMIND_TO>\b[\s,]*+)?<THINGS_PAST>")
 _FORGET = languages.pattern(rf"{_OPENING}<FORGET>\s*+<FORGETTABLE>")
+_NOTE_THAT = r"<NOTE>,?\s++<THAT>\s++<OWN_STATEMENT>"
+_ASKS = rf"{_OPENING}(?:<REMIND>\b|(?:<REMEMBER>{_LATER}|<FORGET>)(?:,?\s++<THAT>\b|\s*+:)|{_NOTE_THAT})"
+_AND_REQUEST = languages.pattern(rf"(?<!\s)[,;]?(?=\s++<AND>\b)\s++(?={_ASKS})")  # "… and remind me …"
+_BEHIND_COLON = languages.pattern(rf"(?:\n|(?<=[.!?])\s++(?={_ASKS})).*$")
 _QUOTED = text.Pattern(
     r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^“”\n]*”|„[^„“”\n]*[“”]|«[^«»\n]*»|»[^«»\n]*«"
     r"|(?<!\w)'[^'\n]+'(?!\w)|(?<!\w)‘[^‘’\n]+’(?!\w)|^(?: {4}|\t| {0,3}>)[^\n]*",
@@ -125,12 +129,20 @@ def _typed_requests(parts: Sequence[Part]) -> Iterator[MemoryRequest]:
         return
     parts = [_without_middle(part) for part in parts]
     whole, plain, before = "".join(part.text for part in parts), _masked(parts).replace("’", "'"), (0, 0)
-    for sentence in text.sentence_spans(plain):
+    for sentence in _sentences(plain, parts):
         if found := _find(plain, sentence, before, parts):
             kind, span = found
             this_place = _HERE.search(plain[sentence[0] : span[0]]) is not None
             yield replace(_request(whole, kind, span, parts), this_place=this_place)
         before = sentence
+
+
+def _sentences(plain: str, parts: Sequence[Part]) -> Iterator[Bounds]:
+    """(Start, end) of each sentence; one that asks for something ends where "and" begins another request."""
+    for start, end in text.sentence_spans(plain):
+        joints = _AND_REQUEST.finditer(plain[start:end]) if _find(plain, (start, end), (0, 0), parts) else ()
+        bounds = [start, *(start + at for each in joints for at in each.span()), end]
+        yield from zip(bounds[::2], bounds[1::2], strict=True)
 
 
 def _find(plain: str, sentence: Bounds, before: Bounds, parts: Sequence[Part]) -> tuple[RequestKind, Bounds] | None:
@@ -179,8 +191,7 @@ def _find(plain: str, sentence: Bounds, before: Bounds, parts: Sequence[Part]) -
         return None
     if follows["colon"]:
         at += len(plain[at:]) - len(plain[at:].lstrip())
-        line = plain.find("\n", at)
-        end = line if line >= 0 else len(plain)
+        end = end if _AND_REQUEST.match(plain, end) else at + len(_BEHIND_COLON.sub("", plain[at:]))
         if _DO_NOT_FORGET.match(match[0]) and not _OWN_STATEMENT.match(plain[at:end]):
             return "to do", (at, end)  # "don't forget: milk"
     return "statement", (at, at + len(_FURTHER_REQUEST.sub("", plain[at:end])))

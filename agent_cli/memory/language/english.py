@@ -258,7 +258,7 @@ STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w'-]++\s++){{1,6}}?{VERB})"
 # Asking to remember or to forget something.
 MEMORY_WORDS = "remember|forget|mind|memor|note|write|save|store"  # each such sentence contains one; no pattern
 POLITE_END = r"please|pls|thanks?(?: you)?"
-PLEASE = r"please|pls|kindly|okay|ok|so|and|also|oh|hey|hi|hello|now|just|always|agent|by the way|btw|but|actually"
+PLEASE = r"please|pls|kindly|okay|ok|so|and|also|then|oh|hey|hi|hello|now|just|always|agent|by the way|btw|but|actually"
 DO_NOT_FORGET = r"(?:do\s*n['o]?t|do\s+not|never)\s+forget"
 REMEMBER = rf"""(?:(?:(?:i(?:'d| would) like you|i want you|i need you|you need|you have)\s+to|you\s+(?:should
     |must))\s+)?(?:remember|{DO_NOT_FORGET}|keep\s+in\s+(?:mind|memory)|bear\s+in\s+mind|memori[sz]e

@@ -237,7 +237,7 @@ VERB_FORM = rf"{FINITE_VERB}|\w+(?:e|t|en)|bin|wird|muss|kann|will|darf"
 SEPARABLE_PREFIX = r"ab|an|auf|aus|bei|ein|fest|her|hin|los|mit|nach|um|vor|weg|zu|zurück"
 
 MEMORY_WORDS = "erinner|merk|halt|notier|notiz|schreib|speicher|vergiss|vergess|denk|später"
-POLITE_END, PLEASE = r"bitte|danke", r"bitte|mal|doch|hallo|und|also|ach|übrigens|aber|jetzt"
+POLITE_END, PLEASE = r"bitte|danke", r"bitte|mal|doch|hallo|und|also|dann|ach|übrigens|aber|jetzt"
 DO_NOT_FORGET = r"(?:(?:vergiss|vergesst|vergessen\s+sie)(?:\s+bitte)?\s+(?:nicht|nie)|nicht\s+vergessen)"
 REMEMBER = rf"""(?:(?:merke?|behalte?|notiere?)\s+(?:dir|euch)|schreibe?\s+dir\s+(?:bitte\s+)?auf|merken\s+sie\s+sich
     |{DO_NOT_FORGET}|denke?\s+(?:bitte\s+)?da?ran|behalte?(?:\s+bitte)?\s+im\s+(?:kopf|hinterkopf|gedächtnis)|behalte

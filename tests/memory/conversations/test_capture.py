@@ -133,6 +133,47 @@ OTHERS = {
     "remember that": ("unclear", ""),
     "merk dir das": ("unclear", ""),
 }
+SEVERAL = {
+    "Remember that my car needs oil and remind me tomorrow at 9 to buy it": [
+        ("statement", "my car needs oil"),
+        ("reminder", "remind me tomorrow at 9 to buy it"),
+    ],
+    "Remind me in two hours to call Anna, and then remember that she likes tea.": [
+        ("reminder", "Remind me in two hours to call Anna"),
+        ("statement", "she likes tea"),
+    ],
+    "Merk dir, dass das Auto Öl braucht, und erinnere mich morgen um 9 daran, es zu kaufen.": [
+        ("statement", "das Auto Öl braucht"),
+        ("reminder", "erinnere mich morgen um 9 daran, es zu kaufen"),
+    ],
+    "Forget that I live in Graz and remember that I live in Wels": [
+        ("forget", "I live in Graz"),
+        ("statement", "I live in Wels"),
+    ],
+    "My car needs oil. Remember that and remind me tomorrow to buy it": [
+        ("statement", "My car needs oil"),
+        ("reminder", "remind me tomorrow to buy it"),
+    ],
+    "Remember: I live in Graz. And remember that I work in Wels.": [
+        ("statement", "I live in Graz"),
+        ("statement", "I work in Wels"),
+    ],
+    "Remember: I live in Graz. I like tea and remind me tomorrow to buy it": [
+        ("statement", "I live in Graz. I like tea and remind me tomorrow to buy it"),
+    ],
+    "Remember: my car needs oil, and remind me tomorrow to buy it. I like tea.": [
+        ("statement", "my car needs oil"),
+        ("reminder", "remind me tomorrow to buy it"),
+    ],
+    "Merk dir: ich wohne in Graz. Und merk dir, dass ich in Wels arbeite.": [
+        ("statement", "ich wohne in Graz"),
+        ("statement", "ich arbeite in Wels"),
+    ],
+    "Remember that I like to read and remember things": [("statement", "I like to read and remember things")],
+    "Remember that I often lose and forget my keys": [("statement", "I often lose and forget my keys")],
+    "Remember that I told you to remind me of cake": [],
+    "I told Anna to study and remember that school is important": [],
+}
 
 
 @for_each("words", HEARD)
@@ -163,6 +204,11 @@ def test_questions_sayings_and_what_only_begins_like_a_wish_ask_for_nothing(word
 @for_each("words", OTHERS)
 def test_what_cannot_be_kept_is_known_for_what_it_is(words):
     assert [(each.kind, each.statement) for each in capture.requests([Part(words, "typed")])] == [OTHERS[words]]
+
+
+@for_each("words", SEVERAL)
+def test_each_request_of_a_message_is_one_of_its_own(words):
+    assert [(each.kind, each.statement) for each in capture.requests([Part(words, "typed")])] == SEVERAL[words]
 
 
 def test_a_statement_longer_than_a_fact_is_known_as_such():
@@ -249,6 +295,7 @@ def test_a_very_long_text_is_read_in_time():
 
     began = time.process_time()
     capture.capture([Part("remember that " + "a" * 300_000 + " please " * 50_000, "typed")])
+    capture.capture([Part("remember that I am king and " * 5_000, "typed")])
     statements.claim("I will " + "now " * 100_000)
     assert time.process_time() - began < 3
 
