@@ -1,5 +1,6 @@
 """The line for each sentence that asks to remember or to forget something, and what is kept of it."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -121,6 +122,19 @@ def test_each_clause_that_is_understood_is_kept_by_itself_in_one_line(lines):
     [line] = lines("remember that I sold the Skoda on 3 May 2026, I drive a Renault Zoe now")
     assert line.startswith("ended f1 “I drive a Skoda” (true until 3 May 2026)")
     assert "; kept f3 “I drive a Renault Zoe”" in line
+    for said, kept in {
+        "dass ich Tee mag und Kaffee hasse": ("ich mag Tee", "ich hasse Kaffee"),
+        "dass ich Vegetarier bin und dass ich in Graz wohne": ("ich bin Vegetarier", "ich wohne in Graz"),
+        "dass meine Schwester Anna in Wien wohnt und bei Bosch arbeitet": (
+            "meine Schwester Anna wohnt in Wien",
+            "meine Schwester Anna arbeitet bei Bosch",
+        ),
+        "dass meine Frau Käthe heißt und dass sie gern schwimmt": (
+            "meine Frau Käthe heißt und dass sie gern schwimmt",
+        ),
+    }.items():
+        [line] = lines(f"Merk dir, {said}")
+        assert tuple(re.findall("kept f\\d+ “(.+?)”", line)) == kept
 
 
 def test_a_weekday_is_kept_as_its_date_and_now_as_the_day_on_which_it_is_said(lines, db):

@@ -33,6 +33,7 @@ _BATCH = 100  # imported lines of one transaction
 _PAUSE = 0.02  # seconds between these, so that other programs get their turn to write
 _VERB = languages.pattern(r"^(?:<SELF> \S+|\S+ <SELF>) (?:<NOW> )?")  # "I use", "trinke ich jetzt"
 _BY_PERSON = languages.pattern(r"<SELF>\b")
+_AND = languages.pattern(r"(,? <AND> (?:<THAT> )?)")  # between clauses
 _REOPENED: Mapping[str, Any] = {"state": ACCEPTED, "valid_to": None}
 _STATES = {
     PENDING: "waits for your yes already",
@@ -419,10 +420,32 @@ def _with_relation(memory: MemoryContext, claim: Claim, over: Sequence[Fact]) ->
 
 
 def separate(statement: str) -> list[str]:
-    """The clauses of a statement where each is understood alone, as in "I sold the car, I take the bus now"."""
+    """The clauses of a statement where each is understood alone, as in "I sold the car, I take the bus now", or behind
+    "and" with the subject of the one before, as in "I live in Graz and work at Bosch"."""
     parts = statements.clauses(statement)
-    understood = all(triples.parse(each) or triples.parse_ending(each) for each in parts)
-    return parts if len(parts) > 1 and understood else [statement]
+    if len(parts) > 1 and all(triples.parse(each) or triples.parse_ending(each) for each in parts):
+        return parts
+    first, *others = _AND.split(statement)
+    found = [statements.main_clause(first)]
+    for joint, part in zip(others[::2], others[1::2], strict=True):
+        possible = (statements.main_clause(f"{subject}{part}") for subject in _subjects(found[-1]))
+        if clause := next(filter(triples.parse, possible), ""):
+            found.append(clause)
+        else:
+            found[-1] = statements.main_clause(f"{found[-1]}{joint}{part}")
+    return found if len(found) > 1 and all(map(triples.parse, found)) else [statement]
+
+
+def _subjects(clause: str) -> list[str]:
+    """What may stand in front of the next clause: nothing, or the subject of this one. That of a denial or a plan is
+    not repeated, because it may hold for both."""
+    if (triple := triples.parse(clause)) is None:
+        return []
+    before, name, _ = clause.partition(triple.subject)
+    person = _BY_PERSON.match(clause)
+    subject = (person[0] if person else "") if triple.subject == triples.PERSON else f"{before}{name}"
+    is_sure = subject and not terms.is_negated(clause) and spans.without_future(clause, clause) == clause
+    return ["", f"{subject} "] if is_sure else [""]
 
 
 def _as_ending(memory: MemoryContext, made: Claim, over: Sequence[Fact]) -> Claim:

@@ -124,14 +124,15 @@ def states_something(words: str) -> bool:
 
 def main_clause(clause: str) -> str:
     """A clause with its verb at the end as a main clause: "ich in Graz wohne" becomes "ich wohne in Graz". Only when
-    safe: one clause, a plain subject, and no separable verb ("aufstehe")."""
+    safe: one clause, also without "and" behind a verb, a plain subject, and no separable verb ("aufstehe")."""
     for language in languages.ALL if len(clause) <= _LONGEST_CLAUSE else ():
-        last, separable, finite, form = (
+        last, separable, finite, form, joint = (
             languages.expression_of(language, name)
-            for name in ("VERB_LAST_CLAUSE", "SEPARABLE_PREFIX", "FINITE_VERB", "VERB_FORM")
+            for name in ("VERB_LAST_CLAUSE", "SEPARABLE_PREFIX", "FINITE_VERB", "VERB_FORM", "AND")
         )
         match = re.fullmatch(last, clause)
-        if match is None or re.match(separable, match["verb"]):
+        of_two = rf".*(?<!\S)(?=[a-zäöü])(?:{form}) (?:{joint}) "
+        if match is None or re.match(separable, match["verb"]) or re.match(of_two, match["rest"]):
             continue
         first = re.match(r"\w+", match["rest"])
         if not (first and re.fullmatch(finite, first[0])) and re.fullmatch(form, match["verb"]):

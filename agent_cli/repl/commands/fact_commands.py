@@ -69,7 +69,8 @@ def remember(conversation: Conversation, argument: str) -> str:
         said = [_Statement(request.statement, conversation.origin)]
     else:
         said = _last_said(conversation)
-    return joined([_keep(conversation, each, reach) for each in said])
+    clauses = [replace(each, words=clause) for each in said for clause in adoption.separate(each.words)]
+    return joined([_keep(conversation, each, reach) for each in clauses])
 
 
 @command("/update [FACT]", changes=True, examples=("/update", "/update f3"))

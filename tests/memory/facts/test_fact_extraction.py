@@ -218,6 +218,23 @@ def test_at_most_twenty_facts_are_shown_those_near_first(db, session):
     [
         ("I sold the Skoda in May, I drive a Renault", ["I sold the Skoda in May", "I drive a Renault"]),
         ("I like Rome, it was hot", ["I like Rome, it was hot"]),
+        ("I work at Bosch and live in Graz", ["I work at Bosch", "I live in Graz"]),
+        ("I like tea, and hate coffee", ["I like tea", "I hate coffee"]),
+        ("I like bread and butter and live in Graz", ["I like bread and butter", "I live in Graz"]),
+        (
+            "my sister Anna is a nurse and lives in Wien",
+            ["my sister Anna is a nurse", "my sister Anna lives in Wien"],
+        ),
+        ("Ich wohne in Graz und arbeite bei Bosch", ["Ich wohne in Graz", "Ich arbeite bei Bosch"]),
+        *(
+            (whole, [whole])
+            for whole in (
+                "I like bread and butter",
+                "I like black and white films",
+                "Anna and Tom live in Graz",
+                "I don't eat meat and drink milk",
+            )
+        ),
     ],
 )
 def test_clauses_that_are_understood_alone_become_proposals_of_their_own(db, session, found, said, statements):

@@ -102,13 +102,14 @@ def test_a_message_that_states_nothing_is_not_kept(conversation, words):
     [
         ("that I live in Graz", "I live in Graz"),
         ("dass ich in Graz wohne", "ich wohne in Graz"),
+        ("dass ich Tee mag und in Graz wohne", "ich mag Tee|ich wohne in Graz"),
         ("wifi: hunter22", "wifi: hunter22"),
         ("Anna has nothing to do", "Anna has nothing to do"),
     ],
 )
 def test_words_behind_the_command_are_kept_as_a_statement(conversation, words, statement):
     run(conversation, f"/remember {words}")
-    assert kept(conversation) == [(statement, "accepted", "typed")]
+    assert kept(conversation) == [(each, "accepted", "typed") for each in statement.split("|")]
 
 
 def test_what_is_to_be_done_is_no_statement(conversation):
