@@ -412,7 +412,7 @@ def _with_relation(memory: MemoryContext, claim: Claim, over: Sequence[Fact]) ->
     if claim.triple is None or claim.triple.subject == triples.PERSON:
         return claim
     before, name, behind = claim.statement.partition(claim.triple.subject)
-    if not _RELATION.search(before):
+    if name and not _RELATION.search(before):
         for each in (*over, *_other_values(memory, claim.session, claim)):
             if relation := _RELATION.search(each.statement.partition(name)[0]):
                 return replace(claim, statement=f"{before}{relation[0]}{name}{behind}")
@@ -466,16 +466,18 @@ def _as_ending(memory: MemoryContext, made: Claim, over: Sequence[Fact]) -> Clai
 
 def _is_ended(memory: MemoryContext, fact: Fact, ending: Ending, about_person: bool) -> bool:
     """Whether a fact is over by what a sentence, about the person or not, ends: by its triple ("emacs instead of vim"
-    ends the editor, not a drink), or because both are about the person and it has all the words of what is over, in any
-    form."""
+    ends the editor, not a drink), or because both are about the person, or about the same relative, and it has all the
+    words of what is over, in any form."""
     made = Triple(fact.subject, fact.predicate, fact.object)
     if ending.instead and fact.predicate in memory.single_valued and ending.over.casefold() == fact.object.casefold():
         return True
     over = None if ending.instead else triples.parse(ending.over)
     if over and [each.casefold() for each in astuple(over)] == [each.casefold() for each in astuple(made)]:
         return True
-    is_of_person = fact.subject == triples.PERSON or (not fact.subject and _BY_PERSON.match(fact.statement))
-    if not (about_person and is_of_person):
+    is_same = fact.subject == triples.PERSON or (not fact.subject and _BY_PERSON.match(fact.statement))
+    if relative := triples.relative(fact.statement):
+        is_same = is_same or relative == triples.relative(ending.over)
+    if not (about_person and is_same):
         return False
     words = [*terms.content_words(f"{ending.over} {ending.instead}"), *terms.content_words(fact.statement)]
     stems = {word: " ".join(tokens) for word, tokens in zip(words, memory.db.tokens_of(words), strict=True)}

@@ -12,7 +12,7 @@ from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import lineage
 from agent_cli.memory.language import keywords, languages, statements, terms
-from agent_cli.memory.language.triples import KIN, Claim, Triple
+from agent_cli.memory.language.triples import KIN, RELATIVE, Claim, Triple
 from agent_cli.memory.proposals import ACCEPTED, MemoryContext, Proposals, Proposed
 from agent_cli.memory.search import graph, index
 from agent_cli.store import ids
@@ -295,7 +295,8 @@ def _shingles(statement: str) -> frozenset[tuple[str, ...]]:
 
 def about(fact: Fact) -> str:
     """Whom a fact is about: "You", a name or a relation ("Clara", "Dad"), or else "Other"."""
-    if not fact.subject and (relation := _RELATION.match(fact.statement)):
+    is_named = fact.subject and not fact.subject.startswith(RELATIVE)
+    if not is_named and (relation := _RELATION.match(fact.statement)):
         return text.capitalised(relation[0].split()[-1])
     is_of_person = fact.subject == "person" or (not fact.subject and statements.is_in_first_person(fact.statement))
     return "You" if is_of_person else fact.subject or "Other"

@@ -363,7 +363,7 @@ lives_in place wohn|leb|gezogen|übersiedelt
     (?:<WHO>|wir)<NOW> (?:wohn(?:e|t|en)|leb(?:e|t|en))<NOW> in <OBJECT>
     (?:wohne|lebe) ich<NOW> in <OBJECT>
     (?:ich bin|bin ich|wir sind)<NOW><WHEN>(?: von [^,]+?)? nach <OBJECT> (?:gezogen|umgezogen|übersiedelt)
-    (?P<subject><NAME>) ist<NOW><WHEN>(?: von [^,]+?)? nach <OBJECT> (?:gezogen|umgezogen|übersiedelt)
+    <WHO_IS><NOW><WHEN>(?: von [^,]+?)? nach <OBJECT> (?:gezogen|umgezogen|übersiedelt)
 works_at place arbeit|angefangen|begonnen
     <WHO> arbeite[nt]?<NOW> (?:bei(?: der| dem)?|beim|für) <OBJECT>
     arbeite ich<NOW> (?:bei(?: der| dem)?|beim|für) <OBJECT>
@@ -424,7 +424,7 @@ prefers. any nutze|verwende|nehme|liebling|bevorzugte
     (?:<MY>|<WHOSE>) (?:lieblings-?|bevorzugte[rs]?) ?(?P<what>[\w -]{2,30}?) (?:ist|sind) <OBJECT>
 allergic_to any allerg
     <WHO_IS> allergisch (?:gegen|auf) <OBJECT>
-    (?:ich habe|(?P<subject><NAME>) hat) eine Allergie gegen <OBJECT>
+    <WHO> (?:habe|hat) eine Allergie gegen <OBJECT>
 likes likeable mag|lieb|leiden|ausstehen
     <WHO><NOW> (?:mag|liebe|liebt)(?: sehr(?: gerne?)?)? <GOAL>(?: sehr)?
     <WHO><NOW> kann <OBJECT> (?:gut )?(?:leiden|ausstehen)

@@ -50,6 +50,8 @@ _NAME = (  # capitalized, and not a pronoun
 )
 KIN = {each.split(":")[0]: each.split(":")[-1] for each in sorted(languages.words("KIN"))}
 """How relations to the person are said, and their predicates."""
+RELATIVE = "my "  # the subject "my mother" begins with it
+_RELATIVE = languages.pattern(rf"<POSSESSIVE> (?P<kin>{'|'.join(sorted(KIN, key=len, reverse=True))})\b")
 _PREDICATES = dict(pair.split(":") for pair in languages.words("PREDICATES"))
 _OPPOSITES, _NOT = {"likes": "dislikes", "dislikes": "likes"}, "not."
 _SEARCH_WORDS: dict[str, str] = {}  # of a question, which a statement may express differently
@@ -58,8 +60,9 @@ for _pair in " ".join(languages.values("SEARCH_WORDS")).split():
     _SEARCH_WORDS[_predicate] = f"{_SEARCH_WORDS.get(_predicate, '')} {_words.replace(',', ' ')}".strip()
 _PLACES = {  # in the rules of a language
     "<NAME>": _NAME,
-    "<WHO>": f"(?:<ME>|<NAMED>(?P<subject>{_NAME}))",
-    "<WHO_IS>": f"(?:<I_AM>|<NAMED>(?P<subject>{_NAME}) <IS>)",
+    "<WHO>": f"(?:<ME>|<NAMED>(?P<subject>{_NAME})|<RELATIVE>)",
+    "<WHO_IS>": f"(?:<I_AM>|(?:<NAMED>(?P<subject>{_NAME})|<RELATIVE>) <IS>)",
+    "<RELATIVE>": "(?P<relative><POSSESSIVE> (?:<KIN>))",  # without a name
     "<WHOSE>": rf"(?P<subject>{_NAME})['’]?s",
     "<NAMED>": "(?:<POSSESSIVE> (?:<KIN>) )?",  # "my sister" in front of her name
     "<AM>": "<I_AM>",
@@ -160,8 +163,14 @@ def _triple(rule: _SentenceRule, match: re.Match[str], sentence: str) -> Triple 
     what = predicate(parts["what"]) if "what" in parts else ""
     if not _fits(rule.sort, object, sentence == sentence.lower()) or not rule.predicate + what:
         return None
-    subject = parts.get("subject")
-    return Triple(_ARTICLE.sub("", subject, count=1) if subject else PERSON, rule.predicate + what, object)
+    subject = _ARTICLE.sub("", parts.get("subject") or "", count=1) or relative(parts.get("relative") or "")
+    return Triple(subject or PERSON, rule.predicate + what, object)
+
+
+def relative(sentence: str) -> str:
+    """The relation to the person that a sentence begins with, in the same words however it is said: "my mother"."""
+    found = _RELATIVE.match(sentence)
+    return f"{RELATIVE}{predicate(found['kin']).replace('_', '-')}" if found else ""
 
 
 def opposite(predicate: str) -> str:

@@ -239,7 +239,13 @@ def say(db, session, words):
         Ich wohne in Wels → ich wohne nicht mehr in Wels | I live in Wels → Ich wohne nicht mehr in Wels
         Ich bin Vegetarier → Ich bin kein Vegetarier mehr | Ich trinke Kaffee → Ich trinke keinen Kaffee mehr
         Ich trinke Kaffee → Ich habe aufgehört, Kaffee zu trinken | Ich rauche → Ich habe mit dem Rauchen aufgehört
-        Ich habe einen Hund → Ich habe keinen Hund mehr | Ich arbeite bei Siemens → Ich habe Siemens verlassen"""),
+        Ich habe einen Hund → Ich habe keinen Hund mehr | Ich arbeite bei Siemens → Ich habe Siemens verlassen
+        my mother is allergic to nuts → My mom is not allergic to nuts any more
+        my girlfriend is vegetarian → my girlfriend isn't vegetarian any more
+        my wife works at Bosch → my wife doesn't work at Bosch any more
+        my wife Käthe works at Bosch → my wife no longer works at Bosch
+        meine Mutter wohnt in Villach → Meine Mutter wohnt nicht mehr in Villach
+        my mother lives in Villach → Meine Mutter wohnt nicht mehr in Villach"""),
 )
 def test_what_is_over_is_ended_by_one_answer(db, session, known, said):
     fact = know(db, known)
@@ -362,7 +368,9 @@ def test_what_is_not_sure_or_not_over_ends_nothing_and_says_nothing(db, session,
     columns("""I live in Graz → I no longer live in Wels | I like coffee → I stopped drinking coffee
         I like coffee → I drink tea instead of coffee | I own a house → I left the house
         Anna drinks coffee → I stopped drinking coffee | I don't drink coffee → I stopped drinking coffee
-        My friend Tom works at Siemens → I no longer work at Siemens"""),
+        My friend Tom works at Siemens → I no longer work at Siemens
+        my girlfriend is vegetarian → I'm not vegetarian any more
+        my father lives in Graz → My mother no longer lives in Graz"""),
 )
 def test_other_facts_stay_and_that_is_said(db, session, known, said):
     know(db, known)
@@ -422,6 +430,8 @@ def test_what_is_kept_by_the_same_message_is_not_remarked_on(db, session):
         Ich fahre einen Skoda → Ich habe den Skoda im Mai verkauft, *ich fahre jetzt einen Renault Zoe*
         mein Hausarzt ist Dr. Steiner → *Mein Hausarzt ist jetzt Dr. Pichler*, Dr. Steiner ist in Pension
         I live in Wels → By the way, *I live in Graz now* and I like it
+        my father lives in Wels → By the way, *my father lives in Graz now* and I visit him
+        meine Mutter wohnt in Wels → *Meine Mutter wohnt jetzt in Graz*, und ich besuche sie
         I work at Siemens → We had cake because *I work at Bosch now*, and my wife is happy"""),
 )
 def test_each_clause_of_a_sentence_counts(db, session, known, said):

@@ -57,7 +57,13 @@ from tests.tables import columns, for_each, listed
         I don't live in Graz → person → not.lives_in → Graz | Ich wohne nicht in Graz → person → not.lives_in → Graz
         I can't stand tea → person → dislikes → tea | Ich mag keinen Tee → person → dislikes → Tee
         I don't dislike tea → person → likes → tea | I never eat meat → person → not.eats → meat
-        Anna's birthday is 3 May → Anna → birthday → 3 May"""),
+        Anna's birthday is 3 May → Anna → birthday → 3 May | My wife is a nurse → my wife → is_a → nurse
+        My mom lives in Graz now → my mother → lives_in → Graz | our boss likes tea → my boss → likes → tea
+        My mother is not allergic to nuts → my mother → not.allergic_to → nuts
+        My mother-in-law is 70 → my mother-in-law → age → 70
+        Meine Mutter wohnt in Graz → my mother → lives_in → Graz
+        Mein Opa ist nach Linz gezogen → my grandfather → lives_in → Linz
+        Mein Chef hat eine Allergie gegen Nüsse → my boss → allergic_to → Nüsse"""),
 )
 def test_a_statement_is_taken_apart(statement, subject, predicate, object):
     found = triples.parse(statement)
@@ -77,7 +83,7 @@ def test_a_statement_is_taken_apart(statement, subject, predicate, object):
         I want to live in Graz | Perhaps I live in Graz | If I live in Graz, I ski | I live in a small flat
         I live in fear | Ich wohne in einer Wohnung | Ich wohne in der Stadt | I live in Graz and work at Siemens
         I live in Graz. I work at Siemens | I work from home | I work at night | I work for a bank
-        I work as a nurse at the LKH | My car is broken | My wife is ill | My wife is Austrian | My wife is a nurse
+        I work as a nurse at the LKH | My car is broken | My wife is ill | My wife is Austrian
         Meine Frau ist Ärztin | My back hurts | My flight is delayed | She lives in Graz | He is my brother
         It answers at 192.168.1.12 | Dinner is at eight | I like it | I like to swim | I have a meeting at three
         I have to go | I have been to Rome | Call me tomorrow | The weather is fine | The boat was sold

@@ -162,18 +162,19 @@ def test_facts_stand_below_whom_they_are_about(conversation):
     for words in listed("""Papa wird am 27. November 2026 operiert | dad has surgery | the meeting room is B12
         My sister Clara owns the greenhouse | the router password is on the fridge | Dad likes tea | I live in Wels
         My sister Clara works at the hospital | I visited grandma | my sister's car is red
-        meine Wohnung hat drei Zimmer"""):
+        meine Wohnung hat drei Zimmer | My mother lives in Wels"""):
         run(conversation, f"/remember {words}")
     groups = [group.splitlines() for group in run(conversation, "/facts").split("\n\n")]
     assert {heading: [line.split("  ")[-1] for line in lines] for heading, *lines in groups} == {
         "You": ["meine Wohnung hat drei Zimmer", "I visited grandma", "I live in Wels"],
+        "Mother": ["My mother lives in Wels"],
         "Sister": ["my sister's car is red"],
         "Dad": ["Dad likes tea", "dad has surgery"],
         "Clara": ["My sister Clara works at the hospital", "My sister Clara owns the greenhouse"],
         "Papa": ["Papa wird am 27. November 2026 operiert"],
         "Other": ["the router password is on the fridge", "the meeting room is B12"],
     }
-    assert [heading for heading, *_ in groups][::5] == ["You", "Other"]
+    assert [heading for heading, *_ in groups][::6] == ["You", "Other"]
 
 
 def test_facts_are_listed_and_found(conversation):
