@@ -161,7 +161,7 @@ def test_a_line_of_megabytes_takes_time_by_its_length_alone(unit):
         return time.process_time() - began
 
     took(5)
-    assert took(80) < 8 * 3 * max(took(10), 0.005)
+    assert took(80) < 8 * 3 * max(took(10), 0.01)  # a row of a table waits for the next, up to a length
 
 
 def test_without_markdown_the_text_is_as_it_was_written():
