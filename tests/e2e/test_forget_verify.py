@@ -32,6 +32,16 @@ def test_the_check_is_repeated_after_the_backup_is_deleted(program):
     assert program.rows("select * from meta where key = 'words to look for'") == []
 
 
+def test_the_receipt_is_as_sure_where_numpy_is_not_installed(program, tmp_path):
+    (tmp_path / "numpy.py").write_text("raise ImportError('not there')")
+    bare = {"PYTHONPATH": str(tmp_path)}
+    program("notes", "add", "the safe opens with Bartholomew", env=bare)
+    backup = program.home / "old.db"
+    program("db", "backup", str(backup), env=bare)
+    ran = program("forget", "n1", "--yes", env=bare)
+    assert (ran.code, f"1 left (the backup {backup}" in ran.out) == (8, True), ran
+
+
 def test_rows_that_were_left_are_found_by_their_hashes_in_any_inflection(program):
     for text in ("my elephant is called Bartholomew", "elephants eat hay", "the hay is dry"):
         program("notes", "add", text)

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agent_cli import clock, text
+from agent_cli import arrays, clock, text
 from agent_cli.errors import StoreError, UsageError
 from agent_cli.memory.forgetting import forget, occurrences
 from agent_cli.memory.forgetting.forget import ErasurePlan
@@ -30,10 +30,10 @@ from agent_cli.store import backup, file, keyed_hash, meta
 from agent_cli.store.db import Database, FileBytes
 from agent_cli.values import frozen
 
-_WORK = 10_000_000_000  # bytes × search terms: about twenty seconds
+_WORK = 40_000_000_000  # bytes × search terms: about twenty seconds
 _MOST_KEPT = 50  # words of a session, a file or a time span whose hashes are kept
 _NAMED = 8  # places that are named
-_LEAST = 20  # search terms, in a file of any size
+_LEAST = 64  # search terms, in a file of any size
 _STORED = "words to look for"  # in meta: their hashes
 _HASHED = "the words of the last erasure (kept only as hashes)"
 OUTSIDE = "copies elsewhere, swap and freed blocks of the disk cannot be searched"
@@ -287,8 +287,34 @@ def byte_forms(text: str) -> frozenset[bytes]:
 
 
 def count(path: Path, wanted: Iterable[bytes]) -> dict[bytes, int]:
-    """How often each piece occurs in a file, ignoring ASCII case. Raises StoreError."""
+    """How often each piece of at least 4 bytes occurs in a file, ignoring ASCII case. Raises StoreError."""
     pieces = {each.lower() for each in wanted}
+    try:
+        numpy = arrays.numpy()
+    except ImportError:  # it comes with an extra
+        return _count_one_by_one(path, pieces)
+    found: dict[bytes, int] = {}
+    by_start: dict[bytes, list[bytes]] = {}
+    for piece in pieces:
+        by_start.setdefault(piece[:4], []).append(piece)
+    starts = numpy.array(sorted(int.from_bytes(each, "little") for each in by_start), dtype=numpy.uint32)
+    firsts, seconds = numpy.zeros(1 << 16, dtype=bool), numpy.zeros(1 << 16, dtype=bool)
+    firsts[starts & 0xFFFF] = seconds[starts >> 16] = True
+    overlap = max((len(piece) for pieces in by_start.values() for piece in pieces), default=1) - 1
+    for before, fresh in _windows(path, overlap) if by_start else ():
+        window = before + fresh
+        data = numpy.frombuffer(window, dtype=numpy.uint8).astype(numpy.uint16)
+        pairs = data[:-1] | data[1:] << 8
+        places = numpy.flatnonzero(firsts[pairs[:-2]] & seconds[pairs[2:]])
+        keys = pairs[places].astype(numpy.uint32) | pairs[places + 2].astype(numpy.uint32) << 16
+        for place in places[numpy.isin(keys, starts)].tolist():
+            for piece in by_start[window[place : place + 4]]:
+                if place + len(piece) > len(before) and window.startswith(piece, place):
+                    found[piece] = found.get(piece, 0) + 1
+    return found
+
+
+def _count_one_by_one(path: Path, pieces: Iterable[bytes]) -> dict[bytes, int]:
     found: Counter[bytes] = Counter()
     for before, fresh in _windows(path, max(map(len, pieces), default=1) - 1):
         window = before + fresh
