@@ -13,7 +13,7 @@ from datetime import datetime
 from itertools import accumulate
 
 from agent_cli import clock, text
-from agent_cli.memory.conversations import log, sessions
+from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.language import keywords, secrets, statements
 from agent_cli.memory.scope import Scope, carried_place
@@ -74,7 +74,7 @@ def compose(
     said = [entry for entry in late if log.is_spoken(entry) and entry.message.text][-MESSAGES:]
     message_lines = list[str]()
     for entry in said:
-        speaker = text.unfenced(text.one_line(entry.author)) or {"user": "person"}.get(entry.message.role, "assistant")
+        speaker = text.unfenced(text.one_line(entry.author)) or digest.SPEAKERS[entry.message.role]
         words = text.unfenced(" ".join(secrets.mask(entry.message.text).split()))
         message_lines.append(_shortened(f"{speaker}: {words}", _LENGTHS[0]))
     if said:  # the last one is marked when a crash left it unanswered or incomplete

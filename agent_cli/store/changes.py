@@ -392,7 +392,3 @@ def settle(db: Database, kind: str) -> list[int]:
     found = [id for (id,) in db.rows(query, (kind,))]
     db.execute("delete from sync_unsettled where kind = ?", (kind,))
     return found
-
-
-def erase_waiting(db: Database, found: Sequence[int]) -> None:
-    db.execute("delete from sync_waiting where id in (select value from json_each(?))", (found,))

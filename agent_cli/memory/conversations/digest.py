@@ -19,6 +19,7 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 _PERSON, _ASSISTANT = "person", "assistant"
+SPEAKERS = {"user": _PERSON, "assistant": _ASSISTANT}  # by the role of a message
 
 JOB = "fold"
 WORDS = 150
@@ -51,8 +52,7 @@ class WeightedSentence:
 def transcript(entries: Sequence[log.Entry], characters: int) -> str:
     """The messages of person and assistant, a line each, at most this long; long messages lose their middle first."""
     spoken = [entry for entry in entries if log.is_spoken(entry) and entry.message.text]
-    roles = {"user": _PERSON, "assistant": _ASSISTANT}
-    who = [text.one_line(entry.author, 40) or roles[entry.message.role] for entry in spoken]
+    who = [text.one_line(entry.author, 40) or SPEAKERS[entry.message.role] for entry in spoken]
     words = [" ".join(entry.message.text.split()) for entry in spoken]
     return _fitting([*zip(who, words, strict=True)], characters, 12)[:characters]
 

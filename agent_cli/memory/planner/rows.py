@@ -7,7 +7,7 @@ from typing import Any
 from agent_cli import clock, kinds
 from agent_cli.clock import Clock
 from agent_cli.errors import UsageError
-from agent_cli.memory.lineage import Ids, Owner, Table, Walk
+from agent_cli.memory.lineage import Ids, Owner, Table, Walk, delete
 from agent_cli.memory.scope import Scope
 from agent_cli.store import events, ids
 from agent_cli.store.db import Database, Row
@@ -57,7 +57,7 @@ def owner(table: Table, refers: Mapping[str, str], before: Before = lambda db, f
     def erase(db: Database, walk: Walk, time: Clock) -> None:
         if found := walk[table.name]:
             before(db, found)
-            db.execute(f"delete from {table.name} where id in (select value from json_each(?))", (found,))
+            delete(db, table.name, found)
         for source, column in refers.items():
             detach(db, table.name, column, walk[source])
 

@@ -152,11 +152,9 @@ def _clean(db: Database, folder: Folder) -> None:
 def _write(db: Database, folder: Folder, done: Exchange, progress: Progress) -> None:
     """Write what has changed as segments of a page each; all anew where segments of this machine are missing, or those
     of another that is gone, of which a new machine would get nothing."""
-    number, first, there = changes.position(db, folder.machine), 0, folder.machines()
+    number, first, present = changes.position(db, folder.machine), 0, [*folder.machines(), folder.machine]
     with db.write():
-        if changes.drop_positions(db, [*there, folder.machine]) or not _has_all(
-            folder.segments(folder.machine), number
-        ):
+        if changes.drop_positions(db, present) or not _has_all(folder.segments(folder.machine), number):
             changes.send_all(db)
             first = 1
     total = changes.count_unsent(db)

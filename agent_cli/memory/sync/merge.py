@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_cli import clock, kinds, text
-from agent_cli.memory import tombstones
+from agent_cli.memory import lineage, tombstones
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import adoption, facts
@@ -79,7 +79,7 @@ def _take_waiting(memory: MemoryContext, taken: Taken) -> None:
                 with suppress(RowsRefused), db.foreign_rows(Path()), db.write():
                     if not _take(memory, kind, uid, data, taken):
                         continue
-                changes.erase_waiting(db, [id])
+                lineage.delete(db, "sync_waiting", [id])
                 found = True
 
 

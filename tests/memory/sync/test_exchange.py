@@ -96,6 +96,16 @@ def forget(machine, handle):
     erasing.erase(machine.db, planned(machine.db, handle), machine.time)
 
 
+def cut_off(machine):
+    """End an exchange as soon as it has read a segment, before it is settled."""
+
+    def end(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        exchange.run(machine.memory, machine.root, end)
+
+
 def test_a_note_that_was_changed_on_both_machines_keeps_both_wordings(one, two):
     note = notes.add(one.db, HERE, "the key is under the mat", one.time)
     meet(one, two)
@@ -119,11 +129,7 @@ def test_a_note_keeps_both_wordings_when_the_exchange_ends_in_the_middle(one, tw
     two.exchange()
     carry(two, one)
 
-    def end(*_):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        exchange.run(one.memory, one.root, end)
+    cut_off(one)
     meet(one, two)
     assert "the key is under the stone" in noted(two)[0]
 
@@ -539,11 +545,7 @@ def test_an_exchange_that_is_killed_before_it_is_settled_is_settled_by_the_next(
     two.exchange()
     carry(two, one)
 
-    def killed(*_):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        exchange.run(one.memory, one.root, killed)
+    cut_off(one)
     assert (one.db.value("select count(*) from message"), jobs.is_pending(one.db, "grain")) == (1, False)
     assert one.exchange().left == []
     assert jobs.is_pending(one.db, "grain")
