@@ -8,7 +8,6 @@ after a random 1-20 ms for up to 15 s: longer pauses make the slowest wait four 
 
 import errno
 import json
-import random
 import shutil
 import threading
 import time
@@ -292,7 +291,7 @@ class Database:
                 busy = isinstance(error.__cause__, apsw.BusyError)
                 if not busy or time.monotonic() - since > self.busy_timeout:
                     raise
-            time.sleep(random.uniform(0.001, 0.02))
+            _pause()
 
     def _pragma(self, name: str, wanted: str | int) -> None:
         with self._translate_errors():
@@ -305,7 +304,7 @@ class Database:
     def _wait(self, attempts: int) -> bool:
         if attempts == 0:
             self._waiting_since = time.monotonic()
-        time.sleep(random.uniform(0.001, 0.02))
+        _pause()
         return time.monotonic() - self._waiting_since < self.busy_timeout
 
     def _load_vectors(self) -> None:
@@ -408,6 +407,12 @@ def _is_key_of(path: Path, key: bytes) -> bool:
 def open_shared_memory() -> Database:
     """A new database in memory that other threads can connect to; it is dropped with its last connection."""
     return Database(f"{_SHARED_PREFIX}{next(_shared_numbers)}?vfs=memdb")
+
+
+def _pause() -> None:
+    import random  # rarely needed
+
+    time.sleep(random.uniform(0.001, 0.02))
 
 
 def _fold(*texts: Any) -> str:

@@ -9,7 +9,6 @@ copy of their own text, because SQLite would read the row from its start for eac
 """
 
 import json
-import random
 import re
 import time
 from bisect import bisect_right
@@ -446,6 +445,8 @@ def _remove(db: Database, ids: Sequence[int]) -> None:
 def check(db: Database) -> list[str]:
     """Check every index for damage that only loses hits, which SQLite's own checks miss; returns the names of all
     damaged ones. Passages are counted, and 32 are searched by their own words and vectors."""
+    import random  # rarely needed
+
     damaged = list[str]()
     for name in (*word_tables.DEFINITIONS, "vectors"):
         with db.snapshot():  # other programs write meanwhile
