@@ -69,7 +69,7 @@ LIBRARIES = {
     "repl.keyboard": "prompt_toolkit",
     "repl.shell": "prompt_toolkit",
     "serve": "acp anyio fastapi mcp pydantic starlette uvicorn",
-    "store": "apsw jeepney keyring sqlite_vec",
+    "store": "apsw keyring sqlite_vec",
     "tools": "anyio feedparser httpcore icalendar mcp recurring_ical_events simpleeval",
 }
 

@@ -7,13 +7,14 @@ passphrase. Keys and passphrases are in the memory of this process alone.
 
 import errno
 import os
+import struct
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 import apsw
 
@@ -199,20 +200,64 @@ def _from_keyring(path: Path, head: bytes) -> str | None:
 
 
 def _from_secret_service(name: str) -> str:
-    """What the keyring of Linux answers over D-Bus, in a tenth of the time that the package keyring takes. Raises
-    whatever is wrong, IndexError where the key is locked."""
-    from jeepney import DBusAddress, new_method_call  # what the package keyring speaks D-Bus with
-    from jeepney.io.blocking import open_dbus_connection
+    """What the keyring of Linux answers over D-Bus, in 2 ms; a library for these four calls takes 6 to import. Raises
+    whatever is wrong, also where the key is locked. Sources: D-Bus Specification, chapter "Message Protocol"; Secret
+    Service API Draft, chapter "Sessions"."""
+    import socket
 
-    place = DBusAddress("/org/freedesktop/secrets", "org.freedesktop.secrets", "org.freedesktop.Secret.Service")
-    with open_dbus_connection() as bus:
+    secrets = partial(_call, "org.freedesktop.secrets", "org.freedesktop.Secret.Service")
+    address = os.environ["DBUS_SESSION_BUS_ADDRESS"].partition(":")[2]
+    where = dict(part.split("=", 1) for part in address.split(","))
+    entries = _strings("username", name, after=_padded(_strings("service", _SERVICE), 8))
+    with socket.socket(socket.AF_UNIX) as bus, bus.makefile("rb") as answers:
+        bus.connect(where["path"] if "path" in where else "\0" + where["abstract"])
+        bus.sendall(
+            b"\0AUTH EXTERNAL %b\r\nBEGIN\r\n" % str(os.getuid()).encode().hex().encode()
+            + _call("org.freedesktop.DBus", "org.freedesktop.DBus", "Hello", "", b"", 1)
+            + secrets("OpenSession", "sv", _strings("", after=_strings("plain") + b"\1s\0"), 2)
+            + secrets("SearchItems", "a{ss}", struct.pack("<II", len(entries), 0) + entries, 3)
+        )
+        answers.readline()  # whether the bus takes this user: where it does not, nothing follows
+        _, session, found = (_answer(answers) for _ in range(3))
+        if not any(found[:4]):
+            raise LookupError("there is no such key, or it is locked")
+        item = _strings(found[8:].partition(b"\0")[0].decode())  # the first of the unlocked ones
+        both = _strings(session[16:-1].decode(), after=struct.pack("<I", len(item)) + item)
+        bus.sendall(secrets("GetSecrets", "aoo", both, 4))
+        return str(_answer(answers).rpartition(struct.pack("<I", 2 * _LENGTH))[2][: 2 * _LENGTH], "ascii")
 
-        def call(method: str, types: str, *values: Any) -> Any:
-            return bus.send_and_get_reply(new_method_call(place, method, types, values)).body
 
-        session = call("OpenSession", "sv", "plain", ("s", ""))[1]
-        unlocked = call("SearchItems", "a{ss}", {"service": _SERVICE, "username": name})[0][:1]
-        return str(call("GetSecrets", "aoo", unlocked, session)[0][unlocked[0]][2], "ascii")
+def _call(to: str, interface: str, method: str, types: str, body: bytes, number: int) -> bytes:
+    """The bytes of a D-Bus method call to the object whose path is the name of its service."""
+    fields = b""
+    path = f"/{to.replace('.', '/')}"
+    for start, value in {b"\1\1o\0": path, b"\2\1s\0": interface, b"\3\1s\0": method, b"\6\1s\0": to}.items():
+        fields = _strings(value, after=_padded(fields, 8) + start)
+    fields = _padded(fields, 8) + b"\x08\1g\0%c%b\0" % (len(types), types.encode())
+    return _padded(struct.pack("<cBBBIII", b"l", 1, 0, 1, len(body), number, len(fields)) + fields, 8) + body
+
+
+def _answer(stream: BinaryIO) -> bytes:
+    """The body of the next reply. Raises OSError where it is an error, and struct.error where the bus has closed."""
+    kind = 0
+    while kind != 2:  # signals come between the replies
+        kind, size, fields = struct.unpack("<xBxxIxxxxI", stream.read(16))
+        stream.read(fields + -fields % 8)
+        body = stream.read(size)
+        if kind == 3:
+            raise OSError(body)
+    return body
+
+
+def _strings(*values: str, after: bytes = b"") -> bytes:
+    """Strings as D-Bus writes them, each from a multiple of four bytes on."""
+    for value in values:
+        after = _padded(after, 4) + struct.pack("<I", len(value.encode())) + value.encode() + b"\0"
+    return after
+
+
+def _padded(data: bytes, to: int) -> bytes:
+    return data + b"\0" * (-len(data) % to)
 
 
 def put_in_keyring(head: bytes, secret: str) -> None:
