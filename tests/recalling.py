@@ -39,11 +39,9 @@ def note(db, words, at=NOON, scope=HERE, title=""):
 def fact(db, statement, state="accepted", message=None, hidden=None, owner=PERSON):
     """A fact as it will stand when it has been decided; gives its number."""
     moment = "2026-01-02T12:00:00.000Z"
-    return db.insert(
-        """insert into fact (uid, owner, statement, state, origin, message_id, learned_at, utc_offset, hidden_at)
-           values (?, ?, ?, ?, 'typed', ?, ?, 0, ?)""",
-        (ids.new(NOON), owner, statement, state, message, moment, hidden),
-    )
+    row = {"uid": ids.new(NOON), "owner": owner, "statement": statement, "state": state, "origin": "typed"}
+    row |= {"message_id": message, "learned_at": moment, "utc_offset": 0, "hidden_at": hidden}
+    return db.insert("fact", row)
 
 
 def session_of(db, scope=HERE, at=NOON):

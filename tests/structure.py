@@ -120,6 +120,9 @@ def _sql(path: Path) -> list[str]:
 def written(path: Path) -> set[str]:
     """The tables that a module writes; UNKNOWN stands for names that are put in when it runs."""
     names = {name for text in _sql(path) for name in _WRITTEN.findall(text)}
+    calls = [node for node in nodes(path) if isinstance(node, ast.Call)]
+    tables = [each.args[0] for each in calls if ast.unparse(each.func).endswith(("db.insert", "db.update"))]
+    names |= {str(each.value) if isinstance(each, ast.Constant) else UNKNOWN for each in tables}
     return {UNKNOWN if UNKNOWN in name else name for name in names if name in TABLES or UNKNOWN in name}
 
 

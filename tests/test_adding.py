@@ -99,10 +99,8 @@ LINEAGE = Owner((RECIPES,), erase)
 
 def add(db: Database, owner: str, place: str, text: str, time: clock.Clock) -> int:
     now = time()
-    return db.insert(
-        "insert into recipe (uid, owner, place, text, at, utc_offset) values (?, ?, ?, ?, ?, ?)",
-        (ids.new(now), owner, place, text, clock.utc(now), clock.offset(now)),
-    )
+    row = {"uid": ids.new(now), "owner": owner, "place": place, "text": text}
+    return db.insert("recipe", row | {"at": clock.utc(now), "utc_offset": clock.offset(now)})
 
 
 if __name__ == "__main__":

@@ -109,6 +109,7 @@ ANY_TABLE = {  # modules that put the name of a table into their SQL, and the ta
     "memory.planner.rows": "notes, tasks and schedules",
     "memory.proposals": "histories of facts and skills",
     "memory.sync.merge": "rows of other machines",
+    "store.db": "rows of the table that its caller names",
     "store.changes": "uids of rows that are the same, and its own tables",
     "store.file_check": "indexes, checked",
 }

@@ -166,8 +166,8 @@ def rows(db: Database, query: str, found: Iterable[int]) -> list[Row]:
     return db.rows(query.format(ids="in (select value from json_each(?))"), (list(found),))
 
 
-def column(db: Database, query: str, found: Iterable[int]) -> list[int]:
-    return [row[0] for row in rows(db, query, found)]
+def column(db: Database, query: str, found: Iterable[int]) -> list[Any]:
+    return db.column(query.format(ids="in (select value from json_each(?))"), (list(found),))
 
 
 def texts(db: Database, queries: Iterable[str], found: Iterable[int]) -> list[str]:

@@ -128,7 +128,7 @@ class Proposals(Generic[Row]):
         waiting = f"""select id from {self.kind} where owner = ?1 and state = 'pending' and hidden_at is null
                         and (?2 is null or {self.of_session}) and origin = coalesce(?4, origin)
                       order by trust in (select value from json_each(?3)) desc, id"""
-        return [id for (id,) in db.rows(waiting, (owner, session, first, origin))]
+        return db.column(waiting, (owner, session, first, origin))
 
     def history(self, db: Database, id: int) -> list[Version]:
         columns = "change, was, actor, undone, at, utc_offset"
@@ -142,16 +142,9 @@ class Proposals(Generic[Row]):
             self.expire(memory, made[: max(0, len(made) + 1 - self.max_pending)])
         decided_at = None if columns["state"] == PENDING else clock.utc(now)
         columns |= {"uid": ids.new(now), "owner": owner, "decided_at": decided_at}
-        values = ", ".join(f":{name}" for name in columns)
-        id = db.insert(f"insert into {self.kind} ({', '.join(columns)}) values ({values})", columns)
-        row = self.get(db, id, owner)
+        row = self.get(db, db.insert(self.kind, columns), owner)
         self.record(memory, row, None, change, actor=actor)
         return row
-
-    def update(self, db: Database, id: int, columns: Mapping[str, Any]) -> None:
-        """Write columns without recording their former values. Runs in the caller's transaction."""
-        assignments = ", ".join(f"{name} = :{name}" for name in columns)
-        db.execute(f"update {self.kind} set {assignments} where id = :id", {**columns, "id": id})
 
     def change(self, memory: MemoryContext, row: Row, change: str, *, actor: str = "", **values: Any) -> Row:
         """Change some columns of a row and record its former values. Runs in the caller's transaction."""

@@ -124,4 +124,4 @@ def periods(db: Database, owner: str, prefix: str) -> list[str]:
     """The keys of periods with a summary and this prefix, the latest first."""
     query = """select period from summary where owner = ?1 and period <> '' and period >= ?2
                  and period < ?2 || char(1114111) order by period desc limit ?3"""
-    return [key for (key,) in db.rows(query, (owner, prefix, _MOST))]
+    return db.column(query, (owner, prefix, _MOST))

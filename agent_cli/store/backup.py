@@ -289,7 +289,7 @@ def at_hand(db: Database) -> list[tuple[str, datetime]]:
 
 
 def counts(db: Database) -> dict[str, int]:
-    tables = {name for (name,) in db.rows("select name from sqlite_schema where type = 'table'")}
+    tables = set(db.column("select name from sqlite_schema where type = 'table'"))
     return {table: int(db.value(f"select count(*) from {table}")) for table in COUNTED_TABLES if table in tables}
 
 
@@ -367,7 +367,7 @@ def _lock(db: Database) -> None:
     try:
         has_sessions = db.value("select 1 from sqlite_schema where name = 'session'")
         held = "select distinct holder from session where holder is not null"
-        for (held_by,) in db.rows(held) if has_sessions else ():  # without WAL an idle process holds no lock
+        for held_by in db.column(held) if has_sessions else ():  # without WAL an idle process holds no lock
             if held_by != holder.this_process() and holder.is_alive(held_by):
                 raise _busy(db.path, f" (process {held_by.split('/')[1]})")
         if db.value("pragma journal_mode = delete") != "delete":
@@ -386,7 +386,7 @@ def _busy(path: str, who: str = "") -> StoreBusy:
 
 def _erased_hashes(db: Database) -> set[str]:
     exists = db.value("select 1 from sqlite_schema where name = 'forgotten'")
-    return {hash for (hash,) in db.rows("select hash from forgotten")} if exists else set()
+    return set(db.column("select hash from forgotten")) if exists else set()
 
 
 @contextmanager

@@ -202,7 +202,7 @@ def outdated(db: Database) -> set[str]:
     query = """with row as (select uid from sync_deleted where everywhere
                             union select uid from sync_unsent where kind <> ?)
                select uid from row union select a.uid from sync_alias a join row on row.uid = a.canonical"""
-    return {uid for (uid,) in db.rows(query, (FORGOTTEN,))}
+    return set(db.column(query, (FORGOTTEN,)))
 
 
 def read(db: Database, table: Table, uids: Iterable[str]) -> dict[str, Data]:
@@ -269,11 +269,11 @@ def remaining(db: Database, kind: str) -> list[int]:
     """The rows that are deleted on another machine and not yet here."""
     query = f"""select distinct t.id from sync_waiting w join {kind} t on t.uid = w.uid
                 where w.kind = ? and w.data = '{{}}' order by 1"""
-    return [id for (id,) in db.rows(query, (kind,))]
+    return db.column(query, (kind,))
 
 
 def aliases(db: Database, uid: str) -> list[str]:
-    return [each for (each,) in db.rows("select uid from sync_alias where canonical = ?", (uid,))]
+    return db.column("select uid from sync_alias where canonical = ?", (uid,))
 
 
 def merge(db: Database, kind: str, uid: str, other: str) -> str:
@@ -300,7 +300,7 @@ def rename(db: Database, kind: str, id: int) -> None:
     send(db, kind, uid)
     for name, table in tables().items():
         for column in (each for each, target in table.refs.items() if target == kind):
-            for (referring,) in db.rows(f"select uid from {name} where {column} = ? order by id", (id,)):
+            for referring in db.column(f"select uid from {name} where {column} = ? order by id", (id,)):
                 send(db, name, referring)
 
 
@@ -389,6 +389,6 @@ def mark_unsettled(db: Database, kind: str, id: int) -> None:
 def settle(db: Database, kind: str) -> list[int]:
     """The rows that were noted so and are still there; they no longer are."""
     query = f"select id from sync_unsettled u join {kind} t on t.id = u.row where u.kind = ? order by id"
-    found = [id for (id,) in db.rows(query, (kind,))]
+    found = db.column(query, (kind,))
     db.execute("delete from sync_unsettled where kind = ?", (kind,))
     return found

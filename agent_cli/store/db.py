@@ -186,15 +186,26 @@ class Database:
     def row(self, sql: str, values: Any = ()) -> Row | None:
         return next(iter(self.rows(sql, values)), None)
 
+    def column(self, sql: str, values: Any = ()) -> list[Any]:
+        """The first column of all rows."""
+        return [row[0] for row in self.rows(sql, values)]
+
     def value(self, sql: str, values: Any = ()) -> Any:
         """The first column of the first row, or None."""
         row = self.row(sql, values)
         return row[0] if row else None
 
-    def insert(self, sql: str, values: Any = ()) -> int:
+    def insert(self, table: str, row: Mapping[str, Any]) -> int:
+        """Add a row, given by its columns; returns its id."""
+        sql = f"insert into {table} ({', '.join(row)}) values ({', '.join('?' * len(row))})"
         with self._translate_errors():
-            self._connection.execute(sql, values).fetchall()
+            self._connection.execute(sql, tuple(row.values())).fetchall()
             return self._connection.last_insert_rowid()
+
+    def update(self, table: str, id: int, columns: Mapping[str, Any]) -> None:
+        """Write these columns of a row."""
+        assignments = ", ".join(f"{name} = ?" for name in columns)
+        self.execute(f"update {table} set {assignments} where id = ?", (*columns.values(), id))
 
     @contextmanager
     def index_access(self) -> Iterator[None]:

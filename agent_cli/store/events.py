@@ -97,15 +97,12 @@ def listing(db: Database, limit: int, kinds: Sequence[str] = (), since: datetime
 
 def subjects_since(db: Database, moment: datetime, kind: str, session: int) -> list[str]:
     """The subjects of events of a session since this moment, of kinds that begin so."""
-    rows = db.rows(
-        "select subject from event where id > ? and session_id = ? and instr(kind, ?) = 1 order by id",
-        (last_before(db, moment), session, kind),
-    )
-    return [subject for (subject,) in rows]
+    query = "select subject from event where id > ? and session_id = ? and instr(kind, ?) = 1 order by id"
+    return db.column(query, (last_before(db, moment), session, kind))
 
 
 def kinds(db: Database) -> list[str]:
-    return [kind for (kind,) in db.rows("select distinct kind from event order by kind")]
+    return db.column("select distinct kind from event order by kind")
 
 
 def last_before(db: Database, moment: datetime) -> int:

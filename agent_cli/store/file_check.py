@@ -40,8 +40,8 @@ def check(db: Database) -> CheckResult:
     parts |= {"foreign keys": _foreign_keys, "rows": _rows, "events": _events}
     if not db.read_only:
         with suppress(StoreError):  # told already
-            indexes = db.rows("select name from sqlite_schema where sql like '%using fts5%'")
-            parts |= {f"index {name}": partial(_word_index, name) for (name,) in indexes}
+            indexes = db.column("select name from sqlite_schema where sql like '%using fts5%'")
+            parts |= {f"index {name}": partial(_word_index, name) for name in indexes}
     for name, problems in parts.items():
         try:
             for problem, of_derived in problems(db):
@@ -63,10 +63,10 @@ def _integrity(db: Database) -> Iterator[Problem]:
     owners: dict[str, str] = {name: table for name, table, _ in objects}
     roots: dict[str, str] = {str(page): name for name, _, page in objects if page}
     try:
-        rows = db.rows(f"pragma integrity_check({_MAX_PROBLEMS})")
+        found = db.column(f"pragma integrity_check({_MAX_PROBLEMS})")
     except apsw.SQLError as error:  # of an index whose declaration cannot be read
         raise StoreError(f"{db.path}: the database is damaged") from error
-    for (row,) in rows:
+    for row in found:
         if row == "ok":
             continue
         tree = re.match(r"Tree (\d+) ", row)
@@ -132,7 +132,7 @@ def is_derived(table: str) -> bool:
 
 def tables(db: Database) -> list[str]:
     """The tables of the schema that are there."""
-    there = {name for (name,) in db.rows("select name from sqlite_schema where type = 'table'")}
+    there = set(db.column("select name from sqlite_schema where type = 'table'"))
     return [name for name in schema.TABLES if name in there]
 
 

@@ -57,8 +57,8 @@ def drop(db: Database, key: str) -> None:
 
 def keys(db: Database, prefix: str) -> list[str]:
     """The keys with this prefix, sorted, without it."""
-    rows = db.rows("select key from meta where substr(key, 1, ?) = ? order by key", (len(prefix), prefix))
-    return [str(key)[len(prefix) :] for (key,) in rows]
+    query = "select substr(key, ?1 + 1) from meta where substr(key, 1, ?1) = ?2 order by key"
+    return db.column(query, (len(prefix), prefix))
 
 
 def number(db: Database, key: str) -> int:

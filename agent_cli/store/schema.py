@@ -24,7 +24,7 @@ STEPS: Steps = {}  # of the formats that were released
 
 def pending_migrations(db: Database, steps: Steps) -> list[str]:
     """The names of the steps that have not run in this file, in order."""
-    done = {name for (name,) in db.rows("select name from migration")}
+    done = set(db.column("select name from migration"))
     return [name for name in steps if name not in done]
 
 

@@ -183,10 +183,8 @@ def from_summary(context, tmp_path):
     read = fetched(context)
     made = summarise(context.db, context.session, "The account is AT99.")
     with context.db.write():
-        month = context.db.insert(
-            """insert into summary (uid, owner, place, grain, period, text, method, at, utc_offset)
-               values ('M', 'person', '', 'month', '2026-01', 'The account is AT99.', 'model', '', 0)"""
-        )
+        row = {"uid": "M", "owner": "person", "place": "", "grain": "month", "period": "2026-01", "method": "model"}
+        month = context.db.insert("summary", row | {"text": "The account is AT99.", "at": "", "utc_offset": 0})
         context.db.execute("insert into summary_source values (?, 1, 'summary', ?)", (month, made))
     return "summary", month, "tool", f"fetch_feed weather, m{read}"
 

@@ -109,7 +109,7 @@ def open_sessions(db: Database) -> list[int]:
     """Open conversations of callers that no turn holds."""
     query = """select id from session where closed_at is null and kind = 'chat' and holder is null
                and place between 'http:' and 'http;' order by id"""
-    return [id for (id,) in db.rows(query)]
+    return db.column(query)
 
 
 # The transcripts by which a session is recognised.

@@ -127,9 +127,11 @@ def append_imported(db: Database, session: int, scope: Scope, messages: Sequence
         (uid, *owned, clock.utc(each.at), clock.offset(each.at), each.external_id, *each[2:-1])
         for uid, each in zip(ids.several([each.at for each in messages]), messages, strict=True)
     ]
+    places = f"({', '.join('?' * len(_IMPORTED))})"
     for first in range(0, len(rows), _AT_ONCE):
         some = rows[first : first + _AT_ONCE]
-        db.execute(_insertion(_IMPORTED, len(some)), list(chain.from_iterable(some)))
+        query = f"insert into message ({', '.join(_IMPORTED)}) values {', '.join([places] * len(some))}"
+        db.execute(query, list(chain.from_iterable(some)))
     for row, each in zip(rows, messages, strict=True):
         if each.calls:
             _insert_calls(db, db.value("select id from message where uid = ?", row[:1]), each.calls, each.at)
@@ -144,15 +146,15 @@ def copied_ids(db: Database, owner: str, source: str, first: str) -> list[str]:
     query = """select other.external_id from session s cross join message m on m.session_id = s.id
                cross join message other on other.session_id = s.id
                where s.owner = ? and s.source = ? and m.external_id = ? and other.external_id is not null"""
-    return [id for (id,) in db.rows(query, (owner, source, first))]
+    return db.column(query, (owner, source, first))
 
 
 def repair(db: Database, session: int, scope: Scope, now: datetime) -> int:
     """Mark replies cut by a crash as interrupted, and answer open calls, where no process has the session open."""
     closed = "update message set finish = 'interrupted' where session_id = ? and finish is null returning id"
     with db.write():
-        cut = db.rows(closed, (session,))
-        for (id,) in cut:
+        cut = db.column(closed, (session,))
+        for id in cut:
             handle = ids.handle("message", id)
             events.append(db, lambda: now, "reply interrupted", handle, actor="program", session=session)
         open_calls = calls_without_result(db, session)
@@ -229,7 +231,7 @@ def is_spoken(entry: Entry) -> bool:
 
 def said_by_person(db: Database, session: int) -> list[str]:
     query = "select text from said where session_id = ? and role = 'user' and text <> '' order by id"
-    return [words for (words,) in db.rows(query, (session,))]
+    return db.column(query, (session,))
 
 
 def last_of_person(db: Database, owner: str) -> str:
@@ -260,7 +262,7 @@ def undo_from(db: Database, session: int, first: int, now: datetime, by: int | N
     """Hide a message and all after it from the view `said`; returns their ids. `by`: the message that replaces them."""
     query = """update message set undone_at = ?4, undone_by = ?3
                where session_id = ?1 and id >= ?2 and id < coalesce(?3, id + 1) and undone_at is null returning id"""
-    return sorted(id for (id,) in db.rows(query, (session, first, by, clock.utc(now))))
+    return sorted(db.column(query, (session, first, by, clock.utc(now))))
 
 
 def unanswered_replacement(db: Database, session: int) -> int | None:
@@ -280,7 +282,7 @@ def redo_replaced(db: Database, session: int, by: int) -> list[int]:
     """Restore the messages that this one replaced; returns their ids. Runs in the caller's transaction."""
     restored = """update message set undone_at = null, undone_by = null where session_id = ? and undone_by = ?
                   returning id"""
-    return sorted(id for (id,) in db.rows(restored, (session, by)))
+    return sorted(db.column(restored, (session, by)))
 
 
 def exchanges(db: Database, found: Iterable[int]) -> list[int]:
@@ -294,7 +296,7 @@ def exchanges(db: Database, found: Iterable[int]) -> list[int]:
                where (m.role <> 'user' or m.id in (select value from json_each(?1)))
                  and m.id < coalesce((select min(id) from message where session_id = n.session and role = 'user'
                                       and id > n.first), m.id + 1) order by m.id"""
-    return [id for (id,) in db.rows(query, (found,))]
+    return db.column(query, (found,))
 
 
 def erase(db: Database, found: Sequence[int]) -> None:
@@ -330,12 +332,7 @@ def _insert(db: Database, session: int, scope: Scope, now: datetime, **values: A
     with db.write():
         sessions.touch(db, session, now)
         origin = ids.new(now), session, scope.owner, _place(db, session, scope), clock.utc(now), clock.offset(now)
-        return db.insert(_insertion((*_ORIGIN, *values)), (*origin, *values.values()))
-
-
-def _insertion(names: tuple[str, ...], rows: int = 1) -> str:
-    row = f"({', '.join('?' * len(names))})"
-    return f"insert into message ({', '.join(names)}) values {', '.join([row] * rows)}"
+        return db.insert("message", {**dict(zip(_ORIGIN, origin, strict=True)), **values})
 
 
 def _place(db: Database, session: int, scope: Scope) -> str:
@@ -392,7 +389,7 @@ def notes(db: Database, session: int) -> list[str]:
     query = """select text from jotting j where session_id = ? and not exists (
                   select 1 from message m where m.session_id = j.session_id and m.at <= j.at and m.undone_at >= j.at)
                order by id"""
-    return [text for (text,) in db.rows(query, (session,))]
+    return db.column(query, (session,))
 
 
 def erase_notes(db: Database, session: int) -> None:
@@ -425,8 +422,7 @@ def add_prompt(
 
 
 def recent_prompts(db: Database, owner: str, limit: int) -> list[str]:
-    rows = db.rows("select text from prompt where owner = ? order by id desc limit ?", (owner, limit))
-    return [text for (text,) in rows]
+    return db.column("select text from prompt where owner = ? order by id desc limit ?", (owner, limit))
 
 
 def pasted_prompts(db: Database, owner: str, limit: int) -> dict[str, list[str]]:

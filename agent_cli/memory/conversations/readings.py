@@ -182,7 +182,7 @@ def _summarised(db: Database, summaries: Sequence[int]) -> list[int]:
                select row from part where kind = 'session'
                union select session_id from summary where session_id is not null
                  and id in (select row from part where kind = 'summary')"""
-    return [session for (session,) in db.rows(query, (summaries,))]
+    return db.column(query, (summaries,))
 
 
 def _read_in_sessions(db: Database, sessions: Sequence[int], before: int) -> Reading | None:

@@ -48,13 +48,10 @@ class Session:
 
 def start(db: Database, scope: Scope, now: datetime, kind: str = "chat", terminal: str | None = None) -> int:
     """Begin a session of this process; returns its id. Kind: "chat" or one of ONE_SHOTS; `terminal`: see holder."""
-    moment, holds = clock.utc(now), holder.this_process()
+    row = {"uid": ids.new(now), "owner": scope.owner, "place": scope.place, "kind": kind, "terminal": terminal}
+    row |= {"started_at": clock.utc(now), "last_at": clock.utc(now), "holder": holder.this_process()}
     with db.write():
-        session = db.insert(
-            """insert into session (uid, owner, place, kind, started_at, utc_offset, last_at, holder, terminal)
-               values (?1, ?2, ?3, ?4, ?5, ?6, ?5, ?7, ?8)""",
-            (ids.new(now), scope.owner, scope.place, kind, moment, clock.offset(now), holds, terminal),
-        )
+        session = db.insert("session", {**row, "utc_offset": clock.offset(now)})
         handle, actor = ids.handle("session", session), "schedule" if kind == "schedule" else "person"
         events.append(db, lambda: now, "session started", handle, actor=actor, session=session)
         return session
@@ -63,10 +60,10 @@ def start(db: Database, scope: Scope, now: datetime, kind: str = "chat", termina
 def add_imported(
     db: Database, scope: Scope, started: datetime, now: datetime, title: str, kind: str, source: str, external_id: str
 ) -> int:
-    last, owned = clock.utc(min(started, now)), (ids.new(started), scope.owner, scope.place, kind, title)
-    query = """insert into session (uid, owner, place, kind, title, started_at, utc_offset, last_at, closed_at, source,
-                  external_id) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, ?10)"""
-    return db.insert(query, (*owned, clock.utc(started), clock.offset(started), last, source, external_id))
+    last = clock.utc(min(started, now))
+    row = {"uid": ids.new(started), "owner": scope.owner, "place": scope.place, "kind": kind, "title": title}
+    row |= {"started_at": clock.utc(started), "last_at": last, "closed_at": last, "source": source}
+    return db.insert("session", {**row, "utc_offset": clock.offset(started), "external_id": external_id})
 
 
 def find_imported(db: Database, owner: str, source: str, external_id: str) -> int | None:
@@ -95,9 +92,8 @@ def _select(db: Database, condition: str, **values: Any) -> list[Session]:
 
 def change(db: Database, id: int, **columns: Any) -> None:
     """Write columns of a session: its title, when it was hidden or closed, what is carried over into it."""
-    assignments = ", ".join(f"{name} = :{name}" for name in columns)
     with db.write():
-        db.execute(f"update session set {assignments} where id = :id", {**columns, "id": id})
+        db.update("session", id, columns)
 
 
 def touch(db: Database, id: int, at: datetime) -> None:
@@ -204,7 +200,7 @@ def opened_with(db: Database, handles: Iterable[str]) -> list[int]:
     query = """select distinct s.id from json_each(?) c join session s
                  on instr(s.opening, '(' || c.value || ')') or instr(s.opening, '(' || c.value || ',')
                where s.opening is not null order by s.id"""
-    return [id for (id,) in db.rows(query, (list(handles),))]
+    return db.column(query, (list(handles),))
 
 
 def resolve(db: Database, words: str, owner: str) -> Session:
@@ -295,7 +291,7 @@ def goes_on(db: Database, since: datetime) -> bool:
     """Whether a conversation that a running process has open had a message since then."""
     query = """select holder from session
                where kind = 'chat' and closed_at is null and holder is not null and last_at >= ?"""
-    return any(holder.is_alive(held_by) for (held_by,) in db.rows(query, (clock.utc(since),)))
+    return any(holder.is_alive(held_by) for held_by in db.column(query, (clock.utc(since),)))
 
 
 def awaits_model(db: Database, now: datetime) -> bool:

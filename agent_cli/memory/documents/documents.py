@@ -252,7 +252,7 @@ def collections(db: Database, owner: str) -> list[Collection]:
 
 
 def owners(db: Database) -> list[str]:
-    return [owner for (owner,) in db.rows("select distinct owner from collection order by 1")]
+    return db.column("select distinct owner from collection order by 1")
 
 
 def sync(
@@ -398,10 +398,8 @@ def add(db: Database, scope: Scope, pattern: str, time: clock.Clock) -> Collecti
         if found is None:
             root = Path(base(pattern))
             place = place_of(root if root.is_dir() else root.parent)
-            found = db.insert(
-                "insert into collection (uid, owner, place, pattern, at, utc_offset) values (?, ?, ?, ?, ?, ?)",
-                (ids.new(now), scope.owner, place, pattern, clock.utc(now), clock.offset(now)),
-            )
+            row = {"uid": ids.new(now), "owner": scope.owner, "place": place, "pattern": pattern}
+            found = db.insert("collection", row | {"at": clock.utc(now), "utc_offset": clock.offset(now)})
             events.append(db, time, "documents added", str(found), actor="person", content=pattern)
         out = db.rows("select id, path from document where owner = ? and error = ?", (scope.owner, LEFT_OUT))
         db.execute_many("delete from document where id = ?", [(id,) for id, path in out if covered(path)])
@@ -425,26 +423,19 @@ def store(db: Database, owner: str, among: Collection, read: ReadFile, time: clo
         known = next((row for row in same if "\ufffd" not in row[4] and not os.path.lexists(row[4])), None)
         outcome = "moved" if known else "new"
     if known is None:
-        id = db.insert(
-            """insert into document (uid, owner, collection_id, path, size, changed_ns, at, utc_offset, read_at)
-               values (?, ?, ?, ?, 0, 0, ?, ?, ?)""",
-            (ids.new(now), owner, among.id, read.path, clock.utc(now), clock.offset(now), clock.utc(now)),
-        )
-        known = (id, "", "", among.id, "")
+        row = {"uid": ids.new(now), "owner": owner, "collection_id": among.id, "path": read.path, "size": 0}
+        row |= {"changed_ns": 0, "at": clock.utc(now), "utc_offset": clock.offset(now), "read_at": clock.utc(now)}
+        known = (db.insert("document", row), "", "", among.id, "")
     id, hash, error, collection, was = known
-    db.execute(
-        "update document set path = ?, size = ?, changed_ns = ?, read_at = ? where id = ?",
-        (read.path, read.size, read.changed_ns, clock.utc(now), id),
-    )
+    seen = {"path": read.path, "size": read.size, "changed_ns": read.changed_ns, "read_at": clock.utc(now)}
+    db.update("document", id, seen)
     if error == LEFT_OUT:
         return ("taken_out",)
     if was == read.path and hash and hash == read.hash and not error and not read.error:
         return ("unchanged",)
     title, pieces = _without_erased(db, read, was, now)
-    db.execute(
-        "update document set hash = ?, title = ?, error = ?, collection_id = ? where id = ?",
-        (read.hash, title, read.error, among.id, id),
-    )
+    held = {"hash": read.hash, "title": title, "error": read.error, "collection_id": among.id}
+    db.update("document", id, held)
     unchanged = _update_sections(db, owner, id, read.changed_ns, pieces)
     if unchanged and collection != among.id:
         index.reindex(db, "d", unchanged)  # their place has changed
@@ -496,7 +487,7 @@ _WHOLE, _PARTLY, _PART = "file {}".format, "parts of {}".format, "in {}: {}".for
 def to_remember(db: Database, sections: Sequence[int], documents: Sequence[int]) -> list[str]:
     """The keys to remember of sections and whole documents before they are erased."""
     sql = "select path from document where id in (select value from json_each(?))"
-    found = dict.fromkeys(_WHOLE(path) for (path,) in db.rows(sql, (documents,)))
+    found = dict.fromkeys(_WHOLE(path) for path in db.column(sql, (documents,)))
     query = """select d.path, s.id in (select value from json_each(?1)), s.heading, s.text
                from section s join document d on d.id = s.document_id
                where d.id in (select document_id from section where id in (select value from json_each(?1)))"""
@@ -666,4 +657,4 @@ def files(db: Database, owner: str, *, failed: bool = False) -> list[dict[str, A
 
 def _sections_of(db: Database, found: Sequence[int]) -> list[int]:
     sql = "select id from section where document_id in (select value from json_each(?))"
-    return [id for (id,) in db.rows(sql, (found,))]
+    return db.column(sql, (found,))

@@ -160,7 +160,7 @@ def by_uid(db: Database, found: Sequence[Fact]) -> list[Fact]:
     """Facts in the order in which they were made, the same on all of the person's machines."""
     query = "select id from fact where id in (select value from json_each(?)) order by uid"
     facts = {each.id: each for each in found}
-    return [facts[id] for (id,) in db.rows(query, ([*facts],))]
+    return [facts[id] for id in db.column(query, ([*facts],))]
 
 
 def confirmed(db: Database, fact_ids: Sequence[int]) -> dict[int, str]:
@@ -250,7 +250,7 @@ def drop_source(db: Database, messages: Sequence[int], only: Collection[int] | N
     of = "message_id in (select value from json_each(?1)) and (?2 is null or {0} in (select value from json_each(?2)))"
     db.execute(f"delete from fact_source where {of.format('fact_id')}", values)
     unsupported = []
-    for (id,) in db.rows(f"select id from fact where {of.format('id')}", values):
+    for id in db.column(f"select id from fact where {of.format('id')}", values):
         other = db.row("select message_id, quote from fact_source where fact_id = ? order by message_id", (id,))
         if other is None:
             unsupported.append(id)
@@ -267,7 +267,7 @@ def _write(memory: MemoryContext, fact: Fact, values: Mapping[str, Any]) -> None
     if changed.statement != fact.statement:
         index.erase(memory.db, "f", [fact.id])  # needs the former words
         _write_marks(memory.db, fact.id, changed.statement)
-    FACTS.update(memory.db, fact.id, values)
+    memory.db.update("fact", fact.id, values)
     _update_graph(memory.db, changed)
 
 

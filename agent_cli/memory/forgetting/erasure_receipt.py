@@ -259,7 +259,7 @@ def _in_backup(path: Path, wanted: KeywordMatcher) -> int:
             return sum(
                 bool(occurrences.found_in(wanted, text))
                 for table, column in db.rows(columns)
-                for (text,) in db.rows(f'select "{column}" from "{table}" where "{column}" <> \'\'')
+                for text in db.column(f'select "{column}" from "{table}" where "{column}" <> \'\'')
             )
     except StoreError as error:
         raise StoreError(f"{path} cannot be read, so it cannot be searched: delete it, or make it again") from error

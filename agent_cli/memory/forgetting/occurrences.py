@@ -51,7 +51,7 @@ def _of_owner(db: Database, table: str, rows: Ids, owner: str) -> Ids:
     if not (rows and of):
         return rows
     sql = f"select id from {table} where id in (select value from json_each(?)) and {of} = ?"
-    return tuple(id for (id,) in db.rows(sql, (rows, owner)))
+    return tuple(db.column(sql, (rows, owner)))
 
 
 # Rows that repeat erased text.

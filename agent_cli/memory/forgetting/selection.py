@@ -41,8 +41,7 @@ def select_by_topic(
     for table in TABLES.values():
         literal = f"""select id from {table.name} where owner = :owner and {table.time} >= coalesce(:since, '')
                       and {table.time} < coalesce(:until, 'a') and ({table.mentions})"""
-        rows = db.rows(literal, values) if table.mentions and (topic or table.dated) else ()
-        found[table.name] = {id for (id,) in rows}
+        found[table.name] = set(db.column(literal, values) if table.mentions and (topic or table.dated) else ())
     for kind, id in recall.all_with_words(db, topic, Filter(owner, since=first, until=last)):
         found[kind].add(id)
     selected = {name: tuple(sorted(ids)) for name, ids in found.items() if ids}
@@ -138,7 +137,7 @@ def counts(db: Database, found: Walk) -> dict[str, int]:
 
 def _count(db: Database, found: Walk, table: Table, condition: str) -> int:
     query = f"select count(*) from {table.name} where {condition} and id {{ids}}"
-    return lineage.column(db, query, found[table.name])[0]
+    return int(lineage.column(db, query, found[table.name])[0])
 
 
 def texts(db: Database, found: Walk) -> Texts:

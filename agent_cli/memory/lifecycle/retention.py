@@ -161,7 +161,7 @@ def _remove(search: "_Search", batch: Sequence[int], time: clock.Clock, lazily: 
             summaries.erase(db, erasable)
         else:
             of_sessions = "select id from message where session_id in (select value from json_each(?)) order by id"
-            messages = [id for (id,) in db.rows(of_sessions, (erasable,))]
+            messages = db.column(of_sessions, (erasable,))
             index.erase(db, "m", messages, lazily=lazily)  # while it can read them; then what refers to them
             recall_log.erase_for_messages(db, messages)
             tasks.detach(db, messages)

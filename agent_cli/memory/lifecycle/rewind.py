@@ -82,12 +82,12 @@ def accepted_facts(db: Database, owner: str, messages: Sequence[int]) -> list[fa
 def _learned_from(db: Database, owner: str, messages: Sequence[int], where: str) -> list[facts.Fact]:
     """The facts f learned from these messages for which a condition in SQL holds."""
     query = "select f.id from json_each(?) c cross join fact f on f.message_id = c.value where {} order by f.id"
-    return facts.many(db, [id for (id,) in db.rows(query.format(where), (messages,))], owner)
+    return facts.many(db, db.column(query.format(where), (messages,)), owner)
 
 
 def _hide_reminders(db: Database, owner: str, messages: Sequence[int], now: datetime) -> None:
     """Hide the tasks made in these messages, at exactly the time when they are taken back (see hidden_tasks)."""
-    for (id,) in db.rows(
+    for id in db.column(
         """select t.id from json_each(?) c join task t on t.message_id = c.value
            where t.state = 'open' and t.hidden_at is null""",
         (messages,),
@@ -98,14 +98,14 @@ def _hide_reminders(db: Database, owner: str, messages: Sequence[int], now: date
 def replaced_messages(db: Database, session: int) -> list[int]:
     """The messages that the person's last message in a session replaced."""
     last = "(select max(id) from said where session_id = ?1 and role = 'user')"
-    return [id for (id,) in db.rows(f"select id from message where session_id = ?1 and undone_by = {last}", (session,))]
+    return db.column(f"select id from message where session_id = ?1 and undone_by = {last}", (session,))
 
 
 def hidden_tasks(db: Database, owner: str, messages: Sequence[int]) -> list[tasks.Task]:
     """The tasks hidden together with these messages."""
     query = """select t.id from json_each(?) c join message m on m.id = c.value
                  join task t on t.message_id = m.id and t.hidden_at = m.undone_at order by t.id"""
-    return [tasks.get(db, id, owner) for (id,) in db.rows(query, (messages,))]
+    return [tasks.get(db, id, owner) for id in db.column(query, (messages,))]
 
 
 def format_hidden(task: tasks.Task) -> str:

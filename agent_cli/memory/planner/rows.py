@@ -20,10 +20,9 @@ def insert(
 ) -> int:
     row = {"uid": ids.new(now), "owner": scope.owner, "place": scope.place, "at": clock.utc(now)}
     row |= {"utc_offset": clock.offset(now)} | columns
-    names, places, session = ", ".join(row), ", ".join("?" * len(row)), columns.get("session_id")
     with db.write():
-        id = db.insert(f"insert into {kind} ({names}) values ({places})", tuple(row.values()))
-        handle = ids.handle(kind, id)
+        id = db.insert(kind, row)
+        handle, session = ids.handle(kind, id), columns.get("session_id")
         events.append(db, lambda: now, f"{kind} {what}", handle, actor=actor, session=session, content=words)
     return id
 
@@ -40,9 +39,8 @@ def get(db: Database, kind: str, columns: str, id: int, owner: str) -> Row:
 def change(
     db: Database, kind: str, id: int, time: Clock, what: str, *, actor: str = "person", words: str = "", **columns: Any
 ) -> None:
-    assignments = ", ".join(f"{name} = :{name}" for name in columns)
     with db.write():
-        db.execute(f"update {kind} set {assignments} where id = :id", {**columns, "id": id})
+        db.update(kind, id, columns)
         events.append(db, time, f"{kind} {what}", ids.handle(kind, id), actor=actor, content=words)
 
 

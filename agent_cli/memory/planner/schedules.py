@@ -276,8 +276,8 @@ def remember_outputs(db: Database) -> None:
 
 def outputs(db: Database) -> list[Path]:
     """The files with answers of all schedules, erased ones included, and, where their names have dates, of all days."""
-    patterns = db.rows("select distinct target_path from schedule where target = 'file' order by target_path")
-    names = [_DATE.sub("*", glob.escape(str(Path(pattern).expanduser()))) for (pattern,) in patterns]
+    patterns = db.column("select distinct target_path from schedule where target = 'file' order by target_path")
+    names = [_DATE.sub("*", glob.escape(str(Path(pattern).expanduser()))) for pattern in patterns]
     paths = [Path(each) for name in names for each in sorted(glob.glob(name.replace("%%", "%")))]
     remembered = [Path(each) for each in json.loads(meta.get(db, _OF_ERASED) or "[]")]
     return [path for path in dict.fromkeys([*paths, *remembered]) if path.is_file()]

@@ -204,7 +204,7 @@ def parse(request: Request, *, counted: bool = True) -> Question:
     if not counts.keys() - only_asking:
         only_asking = set()
     # The authors in the log that it names; none when it names all of them.
-    tokens = {author: set(db.tokens(author)) for (author,) in db.rows("select name from speaker")}
+    tokens = {author: set(db.tokens(author)) for author in db.column("select name from speaker")}
     asked = set(db.tokens(request.query))
     authors = frozenset(author for author, stems_of in tokens.items() if asked & stems_of)
     authors = authors if len(authors) < len(tokens) else frozenset()
@@ -248,7 +248,7 @@ def by_words(db: Database, question: Question, allowed: Filter) -> list[tuple[in
     if allowed.kinds:
         sql = """select p.id from json_each(?) c cross join passage p on p.id = c.value
             where p.kind in (select value from json_each(?))"""
-        best = {id: best[id] for (id,) in db.rows(sql, (best.keys(), bindings(allowed)["kinds"]))}
+        best = {id: best[id] for id in db.column(sql, (best.keys(), bindings(allowed)["kinds"]))}
     return sorted(best.items(), key=lambda hit: (-hit[1], hit[0]))[:WORDS]
 
 
@@ -306,7 +306,7 @@ def by_names(request: Request, question: Question, hits: Sequence[int]) -> dict[
     if not mentions:
         return {}
     sql = "select p.row from json_each(?) c cross join passage p on p.id = c.value where p.kind = 'f'"
-    named = graph.facts(db, mentions, [fact for (fact,) in db.rows(sql, (hits,))])
+    named = graph.facts(db, mentions, db.column(sql, (hits,)))
     sql = "select p.id, p.row from json_each(?) c cross join passage p on p.kind = 'f' and p.row = c.value"
     found = {id: named[fact] for id, fact in db.rows(sql, (named.keys(),))}
     stems = {word: question.idfs.keys() & set(db.tokens(word)) for _, words in found.values() for word in words}
@@ -351,7 +351,7 @@ def _similar(
 
     def matching(match: str) -> list[int]:
         sql = f"select rowid from {name} where {name} match ? and {in_range} limit 200"
-        return [id for (id,) in db.rows(sql, (match,)) if id not in but]
+        return [id for id in db.column(sql, (match,)) if id not in but]
 
     triples = list(dict.fromkeys(quoted(folded[n : n + 3]) for n in range(len(folded) - 2)))
     found, half = matching(" AND ".join(triples)), len(triples) // 2
@@ -373,11 +373,11 @@ def _with_near_stems(request: Request, word: str, but: Collection[int]) -> list[
     db.execute(f"create virtual table if not exists temp.{name}_stems using fts5vocab('main', '{name}', 'row')")
     query = f"""select term from temp.{name}_stems where term >= :first and term < :first || char(1114111)
                 and length(term) between :length - 2 and :length + 2"""
-    stems = db.rows(query, {"first": stem[:2], "length": len(stem)})
-    near = [quoted(term) for (term,) in stems if term != stem and terms.contains_similar(stem, term, 0.8)]
+    stems = db.column(query, {"first": stem[:2], "length": len(stem)})
+    near = [quoted(term) for term in stems if term != stem and terms.contains_similar(stem, term, 0.8)]
     sql = f"select rowid from {name} where {name} match ? and {in_range} order by rank limit ?"
-    rows = db.rows(sql, (" OR ".join(near), _GUESSED + len(but))) if near else []
-    return [id for (id,) in rows if id not in but][:_GUESSED]
+    found = db.column(sql, (" OR ".join(near), _GUESSED + len(but))) if near else []
+    return [id for id in found if id not in but][:_GUESSED]
 
 
 def size(db: Database, files: bool) -> int:

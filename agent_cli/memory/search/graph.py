@@ -134,7 +134,7 @@ def _facts_of(db: Database, entity: int, candidates: Sequence[int]) -> list[int]
                 union select * from (select fact_id from relation where object_id = ?1 {newest})
                 union select r.fact_id from json_each(?2) c cross join relation r on r.fact_id = c.value
                       where ?1 in (r.subject_id, r.object_id)"""
-    return [fact for (fact,) in db.rows(query, (entity, candidates))]
+    return db.column(query, (entity, candidates))
 
 
 def _facts_of_related(db: Database, entities: Sequence[int]) -> Iterator[int]:
@@ -142,9 +142,9 @@ def _facts_of_related(db: Database, entities: Sequence[int]) -> Iterator[int]:
     sql = "select {} from relation where subject_id = ? order by fact_id desc limit ?"
     related = dict[int, None]()
     for entity in entities:
-        related |= dict.fromkeys(id for (id,) in db.rows(sql.format("object_id"), (entity, MAX_FACTS)))
+        related |= dict.fromkeys(db.column(sql.format("object_id"), (entity, MAX_FACTS)))
     for entity in (id for id in related if id not in entities):
-        yield from (fact for (fact,) in db.rows(sql.format("fact_id"), (entity, _FACTS_OF_RELATED)))
+        yield from db.column(sql.format("fact_id"), (entity, _FACTS_OF_RELATED))
 
 
 PERSON = "person"
@@ -259,7 +259,7 @@ def _entity(db: Database, owner: str, name: str) -> int:
     known = [same] if same else _by_alias(db, owner, folded) if folded else []
     if len(known) == 1:
         return int(known[0])
-    id = db.insert("insert into entity (owner, name) values (?, ?)", (owner, name))
+    id = db.insert("entity", {"owner": owner, "name": name})
     if name != PERSON:
         db.execute_many("insert into alias values (?, ?, ?)", [(owner, alias, id) for alias in _aliases(name)])
     return id
@@ -274,14 +274,12 @@ def _aliases(name: str) -> set[str]:
 
 
 def _by_alias(db: Database, owner: str, folded: str) -> list[int]:
-    rows = db.rows("select entity_id from alias where owner = ? and folded = ? order by entity_id", (owner, folded))
-    return [id for (id,) in rows]
+    return db.column("select entity_id from alias where owner = ? and folded = ? order by entity_id", (owner, folded))
 
 
 def _by_name(db: Database, owner: str, name: str) -> list[int]:
     me = name.casefold() in languages.phrases("SELF_NAMES")
-    rows = db.rows("select id from entity where owner = ? and name = ?", (owner, PERSON if me else name))
-    return [id for (id,) in rows]
+    return db.column("select id from entity where owner = ? and name = ?", (owner, PERSON if me else name))
 
 
 def _tidy_entity(db: Database, entity: int) -> None:

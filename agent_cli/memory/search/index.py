@@ -389,7 +389,7 @@ def _add(db: Database, kind: str, made: Sequence[Passage], before_words: Callabl
     areas = dict[tuple[str, str], int]()
     for key in {(each.source.owner, each.source.place) for each in made}:
         existing = db.value("select id from area where owner = ? and place = ?", key)
-        areas[key] = existing or db.insert("insert into area (owner, place) values (?, ?)", key)
+        areas[key] = existing or db.insert("area", {"owner": key[0], "place": key[1]})
     moments = [(day, _EPOCH + timedelta(days=day)) for day in {each.day for each in made}]
     days = [(day, f"{moment.day} {moment:%B %Y %A}") for day, moment in moments]
     db.execute_many("insert into day values (?, ?) on conflict do nothing", days)

@@ -325,7 +325,7 @@ def visible(db: Database, letter: str, rows: Sequence[int]) -> set[int]:
     sql = f"""select p.row from json_each(:rows) c cross join passage p on p.kind = :letter and p.row = c.value
         where {_shown()}"""
     values = {"rows": rows, "letter": letter, "now": "", "current_session": None}
-    return {row for (row,) in db.rows(sql, values)}
+    return set(db.column(sql, values))
 
 
 def ended_messages(

@@ -202,13 +202,13 @@ def preferences(
     request = Request(db, query, allowed, now, logged=True)
     of_facts = replace(allowed, kinds=("fact",))
     sql = f"select p.id from passage p join area a on a.id = p.area where {candidates.conditions(of_facts)}"
-    facts = [id for (id,) in db.rows(sql, candidates.bindings(of_facts))]
+    facts = db.column(sql, candidates.bindings(of_facts))
     near = [id for id, _ in vectors.nearest(db, vector_set, vector, _NEAREST)]
     said = {id for id, is_message, _, role, *_ in passage_context.outlines(request, near) if role == "user"}
     given = f"""select p.id from json_each(?) c cross join passage p on p.id = c.value join message m on m.id = p.row
         where p.kind = 'm'
             and exists (select 1 from json_each(m.parts) part where part.value ->> 0 not in {_OWN_WORDS})"""
-    said.difference_update(id for (id,) in db.rows(given, (said,)))  # a pasted letter tells somebody else's
+    said.difference_update(db.column(given, (said,)))  # a pasted letter tells somebody else's
     cosines = vectors.cosines(db, vector_set, vector, [*said, *facts])
     telling = [
         Scored(row, 1 + cosines[row.id], {"preference": 1 + cosines[row.id]})
@@ -223,7 +223,7 @@ def newest(db: Database, allowed: Filter, now: datetime, limit: int) -> tuple[Hi
     sql = f"""select p.id from passage p join area a on a.id = p.area
         where p.start = 0 and {passage_context.conditions(allowed)} order by p.at desc, p.row desc limit :limit"""
     values = {**candidates.bindings(allowed), "now": clock.utc(now), "limit": limit}
-    rows = _read_alone(Request(db, "", allowed, now), (id for (id,) in db.rows(sql, values)), Question())
+    rows = _read_alone(Request(db, "", allowed, now), db.column(sql, values), Question())
     return _to_hits(db, (Scored(row, 0.0) for row in rows))
 
 
@@ -300,7 +300,7 @@ def _summaries_of(db: Database, within: Filter, named: spans.Span, now: datetime
     sql = """select p.at from summary y join passage p on p.kind = 'y' and p.row = y.id and p.start = 0
         where y.owner = ? and y.period = ?"""
     for period in around:
-        for (at,) in db.rows(sql, (within.owner, period.key)):
+        for at in db.column(sql, (within.owner, period.key)):
             at_it = replace(within, kinds=("summary",), since=at, until=at + 1)
             if of_it := [hit for hit in newest(db, at_it, now, _IN_TIME) if hit.period == period.key]:
                 return of_it

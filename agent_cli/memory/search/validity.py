@@ -225,7 +225,7 @@ def marked(
     rests = {row.id: _rests_on(row.text, given.get(row.row)) for row in replies}
     messages = {row for each in rests.values() for letter, row in each if letter == "m"}
     sql = "select m.id from json_each(?) c cross join message m on m.id = c.value where m.role = 'assistant'"
-    made_up = {("m", row) for (row,) in db.rows(sql, (sorted(messages),))}  # one made up supports no other
+    made_up = {("m", row) for row in db.column(sql, (sorted(messages),))}  # one made up supports no other
     states = _states(db, {source for each in rests.values() for source in each}, request.allowed.owner, now)
     facts = [row.row for row in rows if row.kind == "f"]
     replaced = db.rows(_REPLACED, {"rows": facts, "now": clock.utc(now)}) if facts else []

@@ -190,7 +190,7 @@ def _fill(db: Database, whole: VectorSet, into: VectorSet, embed: Embed, limit: 
         if meta.number(db, into.key) != mark:  # another program has embedded these meanwhile
             return len(rows)
         ends = sorted((rows[0][0], rows[-1][0]))
-        existing = {id for (id,) in db.rows("select id from passage where id between ? and ?", ends)}
+        existing = set(db.column("select id from passage where id between ? and ?", ends))
         if not _exists(db, into):
             _make(db, into)
         for (id, _), vector in zip(rows, made, strict=True):

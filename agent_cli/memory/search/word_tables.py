@@ -165,8 +165,8 @@ def has_page_terms(db: Database, words: Iterable[str]) -> bool:
     which FTS5 leaves when the word is deleted, even with secure-delete. It may end within a character."""
     stems = {stem.encode() for tokens in db.tokens_of(words) for stem in tokens}
     prefixes = {stem[:length] for stem in stems for length in range(min(6, len(stem)), len(stem) + 1)}
-    rows = db.rows(f"select substr(cast(term as blob), 2) from {table(db, 'words')}_idx")
-    return any(term in prefixes for (term,) in rows)
+    terms = db.column(f"select substr(cast(term as blob), 2) from {table(db, 'words')}_idx")
+    return not prefixes.isdisjoint(terms)
 
 
 def rewrite(db: Database, how: str = "optimize") -> None:

@@ -286,14 +286,14 @@ def erase(db: Database, skill_ids: Sequence[int]) -> None:
     SKILLS.drop_versions(db, skill_ids, "skill_id")
     SKILLS.clear(db, "target_id", skill_ids, target_id=None)
     db.execute("update skill set target_id = null where target_id in (select value from json_each(?))", (skill_ids,))
-    db.execute("delete from skill where id in (select value from json_each(?))", (skill_ids,))
+    lineage.delete(db, "skill", skill_ids)
 
 
 def write(db: Database, id: int, **columns: Any) -> None:
     """Write columns without recording their former values. Runs in the caller's transaction."""
     if "text" in columns:
         index.erase(db, "k", [id])  # needs the former words
-    SKILLS.update(db, id, columns)
+    db.update("skill", id, columns)
 
 
 def settle_merged(memory: MemoryContext, found: Sequence[int]) -> None:
@@ -303,7 +303,7 @@ def settle_merged(memory: MemoryContext, found: Sequence[int]) -> None:
                where s.id = ? and s.state = 'accepted' and s.hidden_at is null
                  and o.state = 'accepted' and o.hidden_at is null order by o.changed_at desc, o.uid desc"""
     for id in found:
-        for (other,) in memory.db.rows(query, (id,))[1:]:
+        for other in memory.db.column(query, (id,))[1:]:
             skill = get(memory.db, other, memory.scope.owner)
             SKILLS.change(memory, skill, "hidden", actor="program", hidden_at=clock.utc(memory.time()))
 
@@ -589,13 +589,13 @@ def _derive(db: Database, walk: lineage.Walk) -> None:
     sessions = sorted({*walk["session"], *walk.staying("session")})
     proposed = lineage.column(db, "select id from skill where state <> 'accepted' and session_id {ids}", sessions)
     erased = {*walk["skill"], *proposed}
-    learned_in = db.rows(  # accepted skills with a wording from one of these sessions
+    learned_in = db.column(  # accepted skills with a wording from one of these sessions
         """select id from skill where state = 'accepted' and (session_id in (select value from json_each(?1))
              or id in (select skill_id from skill_version
                        where was ->> 'session_id' in (select value from json_each(?1)))) order by id""",
         (sessions,),
     )
-    learned = sorted({*(id for (id,) in learned_in), *walk.request.mentioned.get("skill", ())} - erased)
+    learned = sorted({*learned_in, *walk.request.mentioned.get("skill", ())} - erased)
     wanted = _distinctive_terms(db, walk, sessions) if learned else keywords.SearchTerms()
     is_about = keywords.topic_matcher(walk.request.topic, db.tokens)
     walk.partial["skill"] = {}

@@ -69,8 +69,8 @@ def active_days(db: Database, owner: str, first: date, end: date) -> list[date]:
     """The days from `first` up to `end` (exclusive) with messages that are not hidden."""
     query = f"""select distinct {_ON} from message m cross join session s on s.id = m.session_id
                 where m.uid >= ? and m.uid < ? and s.owner = ? and s.hidden_at is null and {_SAYS} order by 1"""
-    rows = db.rows(query, (*_between(first, end), owner))
-    return [day for (day_text,) in rows if first <= (day := date.fromisoformat(day_text)) < end]
+    days = map(date.fromisoformat, db.column(query, (*_between(first, end), owner)))
+    return [day for day in days if first <= day < end]
 
 
 def days_of_session(db: Database, session: int, *, undone: bool = False) -> list[tuple[str, date]]:
@@ -410,16 +410,16 @@ def derived_from(db: Database, sources: Iterable[Source]) -> set[int]:
 
 def _of_days(db: Database, owner: str, messages: Sequence[int]) -> set[int]:
     """The summaries of all periods that contain the days of these messages."""
-    days = lineage.rows(db, f"select distinct {_ON} from message m where id {{ids}} and {_DATED}", messages)
-    keys = {periods.containing(date.fromisoformat(day), unit).key for (day,) in days for unit in UNITS}
+    days = lineage.column(db, f"select distinct {_ON} from message m where id {{ids}} and {_DATED}", messages)
+    keys = {periods.containing(date.fromisoformat(day), unit).key for day in days for unit in UNITS}
     query = "select id from summary where owner = ? and period in (select value from json_each(?))"
-    return {id for (id,) in db.rows(query, (owner, sorted(keys)))}
+    return set(db.column(query, (owner, sorted(keys))))
 
 
 def period_keys(db: Database, found: Iterable[int]) -> tuple[str, ...]:
     """The period keys of these summaries, the smallest units first, so that each is made after its parts."""
-    rows = lineage.rows(db, "select period from summary where grain <> 'session' and id {ids}", sorted(found))
-    return tuple(each.key for each in periods.in_order(periods.parse(key) for (key,) in rows))
+    keys = lineage.column(db, "select period from summary where grain <> 'session' and id {ids}", sorted(found))
+    return tuple(each.key for each in periods.in_order(map(periods.parse, keys)))
 
 
 def _remaining_sentences(

@@ -223,12 +223,9 @@ def _save(
     if earlier:
         id = earlier.id
         index.erase(db, "y", [id])  # before its words change
-        changed = ", ".join(f"{name} = :{name}" for name in columns)
-        db.execute(f"update summary set {changed} where id = :id", {**columns, "id": id})
+        db.update("summary", id, columns)
     else:
-        columns |= {"uid": ids.new(now), **subject}
-        places = ", ".join(f":{name}" for name in columns)
-        id = db.insert(f"insert into summary ({', '.join(columns)}) values ({places})", columns)
+        id = db.insert("summary", {"uid": ids.new(now), **subject, **columns})
     _set_sources(db, id, made)
     return id
 
@@ -300,7 +297,7 @@ def sources(db: Database, id: int) -> dict[int, list[Source]]:
 def made_from(db: Database, sources: Iterable[Source]) -> list[int]:
     query = """select distinct y.summary_id from json_each(?) c cross join summary_source y
                  on y.kind = c.value ->> 0 and y.row = c.value ->> 1 order by 1"""
-    return [id for (id,) in db.rows(query, ([(each.kind, each.row) for each in sources],))]
+    return db.column(query, ([(each.kind, each.row) for each in sources],))
 
 
 def missing_sources(db: Database, summary: Summary) -> set[Source]:

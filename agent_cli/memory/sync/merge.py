@@ -213,9 +213,7 @@ def _insert(memory: MemoryContext, row: _Arrived, taken: Taken) -> bool:
     if tombstones.erased_at(db, [remembered_text(kind, values)]) > row.data.get("known", ""):
         changes.mark_deleted(db, kind, uid, sent=True)
         return True
-    names = ["uid", *values]
-    query = f"insert into {kind} ({', '.join(names)}) values ({', '.join('?' * len(names))})"
-    id = db.insert(query, (uid, *values.values()))
+    id = db.insert(kind, {"uid": uid, **values})
     stamps = row.data["stamps"]
     changes.set_stamps(db, uid, {column: stamps[column] for column in stamps if column in values})
     _add_sources(db, kind, id, row.sources, True)
@@ -235,8 +233,7 @@ def _update(memory: MemoryContext, table: Table, id: int, changed: Mapping[str, 
     letter = kinds.BY_NAME[kind].letter if kind in kinds.BY_NAME else ""
     if {*_WORDS, "undone_at"} & changed.keys() and letter in _INDEXED:
         index.erase(db, letter, [id])  # before its words change
-    assignments = ", ".join(f"{name} = :{name}" for name in changed)
-    db.execute(f"update {kind} set {assignments} where id = :id", {**changed, "id": id})
+    db.update(kind, id, changed)
     if history:
         changes.mark_unsettled(db, kind, id)
     if kind == "fact":

@@ -348,8 +348,8 @@ def llm(file: Path) -> Iterator[ExternalSession]:
         raise UsageError(f"{file} cannot be read: there is no such file (`llm logs path` names it)")
     try:
         with closing(store_file.open_foreign(file)) as log:
-            names = log.rows("select name from sqlite_schema where type = 'table'")
-            tables = {name: {row[1] for row in log.rows(f'pragma table_info("{name}")')} for (name,) in names}
+            names = log.column("select name from sqlite_schema where type = 'table'")
+            tables = {name: {row[1] for row in log.rows(f'pragma table_info("{name}")')} for name in names}
             if not {"responses", "turns"} & tables.keys():
                 raise UsageError(f"{file} is not a log of llm 0.4 or newer: `llm logs path` names the file")
             number = 0

@@ -284,7 +284,7 @@ def export_rows(db: Database, owner: str, names: Collection[str] = ()) -> Iterat
     for kind in kinds.KINDS:
         if not kind.exportable or (names and kind.name not in names):
             continue
-        columns = [name for (name,) in db.rows("select name from pragma_table_info(?)", (kind.name,))]
+        columns = db.column("select name from pragma_table_info(?)", (kind.name,))
         page = f"select {', '.join(columns)} from {kind.name} where owner = ? and id > ? order by id limit {_PAGE}"
         last = 0
         while found := db.rows(page, (owner, last)):

@@ -35,7 +35,7 @@ def task(db, due=None, owner="person", **columns):
         **columns,
     }
     with db.write():
-        return db.insert(f"insert into task ({', '.join(values)}) values (:{', :'.join(values)})", values)
+        return db.insert("task", values)
 
 
 def test_nothing_is_told_of_an_empty_file(db):

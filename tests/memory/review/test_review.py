@@ -341,11 +341,8 @@ def test_at_most_ten_lines_and_how_many_more(db, session):
 
 def test_a_changed_skill_is_told_by_its_name(db, session):
     def skill(name, text, state="accepted"):
-        return db.insert(
-            """insert into skill (uid, owner, name, description, text, state, origin, at, utc_offset, changed_at)
-               values (?1, 'person', ?1, 'd', ?2, ?3, 'typed', '', 0, '')""",
-            (name, text, state),
-        )
+        row = {"uid": name, "owner": "person", "name": name, "description": "d", "text": text, "state": state}
+        return db.insert("skill", row | {"origin": "typed", "at": "", "utc_offset": 0, "changed_at": ""})
 
     def version(id, was, time):
         db.execute(
