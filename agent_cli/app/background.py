@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import field, replace
 from pathlib import Path
 
@@ -235,7 +235,7 @@ class Warmer:
         time.sleep(DELAY)
         if self._paused or count != self._count:
             return
-        with suppress(Exception), closing(self._app.db.another_connection()) as db:
+        with suppress(Exception), self._app.db.another_connection() as db:
             model = models.planned(self._app, db)
             if model.name in ("offline", "scripted"):  # without a server
                 return

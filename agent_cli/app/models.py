@@ -4,7 +4,6 @@ With "auto" the default model is remembered in the file: the one that `/model` c
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from functools import partial
 from typing import Any
 
@@ -171,7 +170,7 @@ def pick(engine: Engine, tags: list[Tag], default: str) -> tuple[str, str]:
 
 def default_of(app: App, tags: list[Tag]) -> str:
     """The name of the default model of a server that has these; may be called on any thread. Raises ModelMissing."""
-    with closing(app.db.another_connection()) as db:
+    with app.db.another_connection() as db:
         return pick(app.engine, tags, meta.get(db, _DEFAULT) or "")[0]
 
 
@@ -190,7 +189,7 @@ def find_memories(app: App, question: str, limit: int) -> tuple[str, list[tuple[
     from agent_cli.memory.search import recall
     from agent_cli.memory.search.candidates import Filter
 
-    with closing(app.open_memory() or app.db.another_connection()) as db:
+    with app.open_memory() or app.db.another_connection() as db:
         said = log.last_of_person(db, app.scope.owner)
         if said and question.endswith(said):  # messages that got a receipt alone stand before it
             question = said

@@ -3,7 +3,7 @@
 import atexit
 from collections import ChainMap
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -148,7 +148,7 @@ def tools(app: App) -> Mapping[str, Tool]:
         return built_in
     from agent_cli.tools import mcp
 
-    with closing(app.db.another_connection()) as db:
+    with app.db.another_connection() as db:
 
         def is_allowed(tool: Tool) -> bool:
             """Whether the person's rules allow a call of the program's own; it is written down."""

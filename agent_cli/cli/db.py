@@ -2,7 +2,6 @@
 
 import os
 import shlex
-from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -249,7 +248,7 @@ def _reseal(place: Path, key: bytes | None) -> None:
         raise UsageError(f"there is no database {place} yet; `agent` makes it")
     keys = settings_file.key_folder()
     done += [place] if backups.reseal(place, key, keys) else []
-    with closing(Database(place, key_folder=keys)) as db:
+    with Database(place, key_folder=keys) as db:
         for copy in map(Path, files.known_copies(db)):
             if not copy.is_file():
                 output.note(f"{copy} is not there now; if you have it elsewhere, it is as it was")

@@ -10,7 +10,6 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,7 @@ def answer(open_: Callable[[], App] = lambda: open_app({}, output.note)) -> None
     try:
         event = _read()
         sealing.KEYS.variable = os.environ.pop(sealing.VARIABLE, "") or sealing.KEYS.variable
-        with closing((app := open_()).db):
+        with (app := open_()).db:
             added = secrets.mask(clean(_added(app, event)))
         if added:
             answered = {"hookEventName": event["hook_event_name"], "additionalContext": added}

@@ -5,7 +5,6 @@ The session is stored with its first message, so that none leaves no trace. A si
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import closing as closed_after
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -100,7 +99,7 @@ class Conversation:
         self.waiting = "searching memory"
 
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-            with closed_after(self.app.db.another_connection()) as db:
+            with self.app.db.another_connection() as db:
                 if ended:
                     yield Noticed(ended)
                 context = replace(turns.tool_context(self.app, db, id), excluded=self.excluded)
@@ -181,7 +180,7 @@ class Conversation:
         """Work that streams the summary, then closes the session. When cancelled, the session is unchanged."""
 
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-            with closed_after(self.app.db.another_connection()) as db:
+            with self.app.db.another_connection() as db:
                 rounds, summary = tombstones.erasure_count(db), ""
                 job_context = background.job_context(self.app, db, cancel)
                 words, method, name = summariser.session_words(job_context, session.id)
@@ -224,7 +223,7 @@ class Conversation:
             return None
 
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-            with closed_after(app.db.another_connection()) as db:
+            with app.db.another_connection() as db:
                 agent = turns.agent(app, models.chat(app, db)[0], self._approves(approve))
                 yield Noticed("this was asked when the program ended, and got no answer:")
                 yield from resume_turn(agent, turns.tool_context(app, db, session), calls, cancel)
@@ -240,7 +239,7 @@ class Conversation:
         beside = self.id if self.session else None
 
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-            with closed_after(self.app.db.another_connection()) as db, turns.one_shot(self.app, db, "ask") as session:
+            with self.app.db.another_connection() as db, turns.one_shot(self.app, db, "ask") as session:
                 context = turns.tool_context(self.app, db, session)
                 yield from self._answer(Question(context, parts, approve, cancel, parent=beside))
                 upkeep.after_turn(self.app, db)

@@ -3,7 +3,7 @@
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -63,7 +63,7 @@ def shown_meanwhile(app: App, show: Callable[[str], None], *, quiet: bool) -> It
     ended = threading.Event()
 
     def watch() -> None:
-        with closing(app.db.another_connection()) as db:
+        with app.db.another_connection() as db:
             watched = Reminders(replace(app, db=db), hint=False)
             while True:
                 with suppress(StoreError):  # a busy or full file: the next look will do

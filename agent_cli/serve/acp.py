@@ -229,7 +229,7 @@ class Door:
         self, app: App, session: int, parts: Sequence[Part], cancel: Cancel, approve: policy.Approve
     ) -> Iterator[events.Event]:
         """The events of a turn, on its thread."""
-        with closed_after(app.db.another_connection()) as db:
+        with app.db.another_connection() as db:
             sessions.reopen(db, session, app.scope.owner, app.time())
             try:
                 context = turns.tool_context(app, db, session)

@@ -3,7 +3,6 @@ sessions know, and writes only where the person has allowed that: a note says wh
 yes at the keyboard. Each call opens a connection of its own: the library runs them on any thread."""
 
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -132,7 +131,7 @@ def _called(app: App, name: str, work: Callable[[Database], str]) -> str:
     """Run one call on its own connection and record it in the audit log. Errors become ToolError with a sentence."""
     from mcp.server.mcpserver.exceptions import ToolError
 
-    with closing(app.db.another_connection()) as db:
+    with app.db.another_connection() as db:
         try:
             result = work(db)
             events.append(db, app.time, "call allowed", name, actor="mcp")

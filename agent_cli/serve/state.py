@@ -370,9 +370,9 @@ class ServerState:
         await self.turns.close()
         await asyncio.to_thread(end)
 
-    def connection(self) -> closed_after[Database]:
+    def connection(self) -> Database:
         """A connection of the thread that asks for it; it is closed at the end of the block."""
-        return closed_after(self.app.db.another_connection())
+        return self.app.db.another_connection()
 
     def app_of(self, caller: callers.Caller) -> App:
         """The app with this caller as owner. The folders, feeds and tool servers in the settings are the person's: a
@@ -476,10 +476,10 @@ def _run_logged(state: ServerState, request: TurnRequest, queued: Turn) -> Itera
 
 def _run_unlogged(state: ServerState, request: TurnRequest, queued: Turn) -> Iterator[JsonObject]:
     app = state.app_of(request.caller).incognito(reads=True)
-    with closed_after(app.db):
+    with app.db:
         session, parts = request.open_session(app.db, app)
         context = turns.tool_context(app, app.db, session)
-        with closed_after(context.remembered):  # the file, where there is one to read
+        with context.remembered:  # the file, where there is one to read
             yield from _run(app, request, context, parts, queued.cancel)
 
 

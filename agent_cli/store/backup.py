@@ -11,7 +11,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -51,8 +51,8 @@ def salvage(damaged: Path, path: Path, now: datetime) -> list[Salvaged]:
     part = file.temporary_path(path)
     with temporary_file(part):
         with (
-            closing(file.open_damaged(damaged, checked=False)) as source,
-            closing(file.open_file(part, now, lambda _: None, key=source.key)) as target,
+            file.open_damaged(damaged, checked=False) as source,
+            file.open_file(part, now, lambda _: None, key=source.key) as target,
         ):
             canonical = [table for table in file_check.tables(source) if not file_check.is_derived(table)]
             tables = [table for table in canonical if table != "migration"]
@@ -194,7 +194,7 @@ def create(
     if not db.read_only:
         file.record_copy(db, path)
     with temporary_file(part):
-        with closing(db.another_connection()) as source:
+        with db.another_connection() as source:
             rows = _copy(source, part, progress)
         move_into_place(part, path)
     return Backup(path, path.stat().st_size, rows)
@@ -241,13 +241,13 @@ def reseal(path: Path, key: bytes | None, key_folder: Path) -> bool:
         )
     file.remove_leftovers_of(path)
     part = file.temporary_path(path)
-    with temporary_file(part), closing(Database(path, busy_timeout=_BUSY_TIMEOUT)) as db:
+    with temporary_file(part), Database(path, busy_timeout=_BUSY_TIMEOUT) as db:
         schema.check(db)
         db.execute("pragma locking_mode = exclusive")  # which outlasts the transaction: there is no copying within one
         _lock(db)
         db.execute("commit")
         db.copy_to(part, key)
-        with closing(Database(part, key=key, key_folder=key_folder)) as copy:
+        with Database(part, key=key, key_folder=key_folder) as copy:
             if "meta" in file_check.tables(copy):
                 keyed_hash.settle(copy)
             if _damage(copy) or counts(copy) != counts(db):
@@ -273,7 +273,7 @@ def _overwrite(former: BinaryIO, size: int) -> None:
 def record_salvaged(damaged: Path, saved: Path) -> None:
     """Store the path of each of these files in the other; in a damaged one nothing is written."""
     for path, other in ((damaged, saved), (saved, damaged)):
-        with suppress(StoreError), closing(Database(path, busy_timeout=_BUSY_TIMEOUT)) as db:
+        with suppress(StoreError), Database(path, busy_timeout=_BUSY_TIMEOUT) as db:
             if not _damage(db):
                 file.record_copy(db, other)
 
@@ -295,7 +295,7 @@ def counts(db: Database) -> dict[str, int]:
 
 def _copy(source: Database, part: Path, progress: Callable[[int], None]) -> dict[str, int]:
     """Copy a snapshot of the source and verify it; returns its counts of rows."""
-    with closing(Database(part, "delete", key=source.key)) as copy:
+    with Database(part, "delete", key=source.key) as copy:
         with source.snapshot():  # without WAL it locks writers out, as a copy in one step would
             rows = counts(source)
             for left in source.copy_into(copy, _PAGES_PER_STEP):
@@ -322,12 +322,12 @@ def _damage(copy: Database) -> str:
 def _stage(path: Path, part: Path, key: bytes | None) -> tuple[dict[str, int], set[str]]:
     """Copy a backup, with this key or with its own, and verify the copy; returns its counts of rows, and the hashes of
     what was erased."""
-    with closing(Database(path, busy_timeout=_BUSY_TIMEOUT)) as source, ExitStack() as opened:
+    with Database(path, busy_timeout=_BUSY_TIMEOUT) as source, ExitStack() as opened:
         schema.check(source)
         key = key or source.key
         if key != source.key:
             source.copy_to(part, key)
-        copy = opened.enter_context(closing(Database(part, "delete", key=key)))
+        copy = opened.enter_context(Database(part, "delete", key=key))
         for _ in source.copy_into(copy) if key == source.key else ():
             pass
         copy.value("pragma journal_mode = delete")
@@ -340,7 +340,7 @@ def _stage(path: Path, part: Path, key: bytes | None) -> tuple[dict[str, int], s
 
 def _migrate(part: Path, known: list[str], now: datetime, notice: Callable[[str], None]) -> None:
     """Bring the copy up to this program's schema, and store the known copies in it."""
-    with closing(file.open_file(part, now, notice)) as db:
+    with file.open_file(part, now, notice) as db:
         for each in known:
             file.record_copy(db, Path(each))
 
@@ -350,7 +350,7 @@ def _exclusive(path: Path) -> Iterator[tuple[list[str], set[str]]]:
     """Lock the file, or raise StoreBusy; yields the copies it knows of and the hashes of erased rows."""
     known: list[str] = []
     erased: set[str] = set()
-    with closing(Database(path, busy_timeout=_BUSY_TIMEOUT)) as db:
+    with Database(path, busy_timeout=_BUSY_TIMEOUT) as db:
         try:
             _lock(db)
             known = file.known_copies(db)

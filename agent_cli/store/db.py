@@ -13,7 +13,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
 from itertools import count
@@ -127,7 +127,7 @@ class Database:
         from concurrent.futures import ThreadPoolExecutor  # for imports alone
 
         def read_on_another() -> T:
-            with closing(self.another_connection()) as db:
+            with self.another_connection() as db:
                 return read(db)
 
         executor = ThreadPoolExecutor(1)
@@ -159,6 +159,12 @@ class Database:
         finally:
             if self._connection.in_transaction:  # some damage of an index ends it
                 self.execute("rollback")
+
+    def __enter__(self) -> "Database":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         with self._translate_errors():

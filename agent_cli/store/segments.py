@@ -12,7 +12,7 @@ import re
 import secrets
 import socket
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -85,7 +85,7 @@ class Folder:
     def read(self, segment: Segment) -> list[Entry]:
         """Raises RowsRefused when it cannot be read, a newer program wrote it, or no program of ours."""
         try:
-            with closing(Database(segment.path, read_only=True, key=self.key)) as db:
+            with Database(segment.path, read_only=True, key=self.key) as db:
                 if db.value("pragma user_version") > FORMAT:
                     raise StoreError(f"{segment.path} is of a newer agent, update agent-cli here")
                 if db.value("select group_concat(sql) from sqlite_schema") != _TABLE:
@@ -112,7 +112,7 @@ class Folder:
             atomic_file.make_folder(self.own_path)
             for each in self.own_path.glob(".*.part"):
                 each.unlink()  # only one process writes here: that of this one has ended
-            with closing(Database(part, "delete", key=self.key + os.urandom(_SALT))) as db:
+            with Database(part, "delete", key=self.key + os.urandom(_SALT)) as db:
                 db.execute(f"pragma journal_mode = off; pragma synchronous = off; pragma user_version = {FORMAT}")
                 with db.write():
                     db.execute(_TABLE)

@@ -6,7 +6,7 @@ person's message is committed before the model is asked, so the file tells.
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import field
 from datetime import datetime, timedelta
 
@@ -75,7 +75,7 @@ def watched(db: Database, time: Clock, given: Cancel) -> Iterator[Cancel]:
     def watch() -> None:
         if db.in_memory or ended.wait(LOOK):
             return
-        with closing(db.another_connection()) as separate:
+        with db.another_connection() as separate:
             seen = None
             while not cancel:
                 version = separate.value("pragma data_version")  # looked up only when the file has changed

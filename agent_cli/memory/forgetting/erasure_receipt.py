@@ -12,7 +12,7 @@ import math
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import asdict, field
 from functools import partial
 from pathlib import Path
@@ -255,7 +255,7 @@ def _in_backup(path: Path, wanted: KeywordMatcher) -> int:
                  where t.schema = 'main' and t.type = 'table' and c.type = 'TEXT'
                    and (t.name, c.name) <> ('meta', 'value')"""
     try:
-        with closing(Database(path, read_only=True)) as db:
+        with Database(path, read_only=True) as db:
             return sum(
                 bool(occurrences.found_in(wanted, text))
                 for table, column in db.rows(columns)

@@ -16,7 +16,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import partial
 from itertools import groupby
@@ -347,7 +347,7 @@ def llm(file: Path) -> Iterator[ExternalSession]:
     if not file.is_file():
         raise UsageError(f"{file} cannot be read: there is no such file (`llm logs path` names it)")
     try:
-        with closing(store_file.open_foreign(file)) as log:
+        with store_file.open_foreign(file) as log:
             names = log.column("select name from sqlite_schema where type = 'table'")
             tables = {name: {row[1] for row in log.rows(f'pragma table_info("{name}")')} for name in names}
             if not {"responses", "turns"} & tables.keys():

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import cast
 
@@ -228,7 +227,7 @@ def docs(conversation: Conversation, argument: str) -> Work | str:
 def _sync(app: App, only: list[str] | None) -> Work:
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
         tally = documents.SyncResult()
-        with closing(app.db.another_connection()) as db:
+        with app.db.another_connection() as db:
             for what, done, total in upkeep.sync_documents(app, db, tally, only):
                 cancel.check()
                 yield Progressed(f"{what}: {done} of {total} sections" if total else what)

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -173,7 +172,7 @@ def summary(conversation: Conversation, argument: str) -> Work:
     period, owner = periods.from_words(argument or "today", app.time()), app.scope.owner
 
     def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
-        with closing(app.db.another_connection()) as db:
+        with app.db.another_connection() as db:
             context = background.job_context(app, db, cancel)
             *parts, _ = period_summaries.parts_with_messages(db, owner, period)
             for part in parts:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import fields, replace
 from typing import cast
 
@@ -179,7 +178,7 @@ def doctor(conversation: Conversation, argument: str) -> Work:
     """Check the server, the model, the database and the terminal."""
 
     def work(cancel: Cancel, approve: policy.Approve) -> Iterator[Event]:
-        with closing(conversation.app.db.another_connection()) as db:
+        with conversation.app.db.another_connection() as db:
             app = replace(conversation.app, db=db)
             for found in checks.findings(lambda: app.loaded, lambda: app):
                 cancel.check()

@@ -5,7 +5,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import fields
 from functools import partial
 from itertools import chain, islice
@@ -359,7 +359,7 @@ class RecallPreview:
 
 def items(app: App, session: int | None, draft: str) -> tuple[PreviewItem, ...]:
     """What memory would add to this draft, searched by words alone."""
-    with closing(app.db.another_connection()) as db:
+    with app.db.another_connection() as db:
         shown_messages = model_context.visible(db, session, app.window) if session else []
         turn_context = ToolContext(db, session or 0, app.scope, app.time)
         used = prompt_recall.select(turn_context, draft, shown_messages, logged=False).used[:_MAX_ITEMS]
@@ -413,7 +413,7 @@ def _commands(typed: str, slash: str = "") -> Iterator[Completion]:
 
 
 def _skills(app: App, typed: str) -> Iterator[Completion]:
-    with closing(app.db.another_connection()) as db:
+    with app.db.another_connection() as db:
         for name, description in skills.beginning_with(db, app.scope.owner, typed[1:], _LIMIT) if app.reads else ():
             yield _suggestion(f"/{name}", len(typed), description)
 
@@ -427,7 +427,7 @@ def _handles(*names: str, whole: bool = False) -> Callable[[App, str], Iterator[
 
     def suggest(app: App, typed: str) -> Iterator[Completion]:
         prefix = typed if whole or not typed else (typed[-1:].strip() and typed.split()[-1])
-        with closing(app.db.another_connection()) as db:
+        with app.db.another_connection() as db:
             for handle, description in search_sources.handles(db, app.scope.owner, names, prefix):
                 yield _suggestion(handle, len(prefix), description)
 
@@ -478,7 +478,7 @@ def _settings(app: App, typed: str) -> Iterator[Completion]:
 
 def _periods(app: App, typed: str) -> Iterator[Completion]:
     yield from _choices(("today", "yesterday", *periods.UNITS[1:]), typed)
-    with closing(app.db.another_connection()) as db:
+    with app.db.another_connection() as db:
         for key in search_sources.periods(db, app.scope.owner, typed.upper()):
             yield _suggestion(key, len(typed))
 
