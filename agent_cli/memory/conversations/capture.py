@@ -63,8 +63,10 @@ _REMIND_TO = languages.pattern(r"<REMIND_TO>\b")
 _REMIND_PAST = languages.pattern(r"(?:<REMIND_TO>\b[\s,]*+)?<THINGS_PAST>")
 _FORGET = languages.pattern(rf"{_OPENING}<FORGET>\s*+<FORGETTABLE>")
 _NOTE_THAT = r"<NOTE>,?\s++<THAT>\s++<OWN_STATEMENT>"
-_ASKS = rf"{_OPENING}(?:<REMIND>\b|(?:<REMEMBER>{_LATER}|<FORGET>)(?:,?\s++<THAT>\b|\s*+:)|{_NOTE_THAT})"
-_AND_REQUEST = languages.pattern(rf"(?<!\s)[,;]?(?=\s++<AND>\b)\s++(?={_ASKS})")  # "… and remind me …"
+_ASKS = rf"""{_OPENING}(?:<REMIND>\b|(?:<REMEMBER>{_LATER}|<FORGET>)(?:,?\s++<THAT>\b|\s*+:)|{_NOTE_THAT}
+    |<DO_NOT_FORGET>\s*+<TO_DO>)""".replace("\n    ", "")
+_REQUEST = languages.pattern(_ASKS)
+_AND = languages.pattern(r"(?<!\s)[,;]?(?=\s++<AND>\b)\s++")
 _BEHIND_COLON = languages.pattern(rf"(?:\n|(?<=[.!?])\s++(?={_ASKS})).*$")
 _QUOTED = text.Pattern(
     r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^“”\n]*”|„[^„“”\n]*[“”]|«[^«»\n]*»|»[^«»\n]*«"
@@ -140,8 +142,10 @@ def _typed_requests(parts: Sequence[Part]) -> Iterator[MemoryRequest]:
 def _sentences(plain: str, parts: Sequence[Part]) -> Iterator[Bounds]:
     """(Start, end) of each sentence; one that asks for something ends where "and" begins another request."""
     for start, end in text.sentence_spans(plain):
-        joints = _AND_REQUEST.finditer(plain[start:end]) if _find(plain, (start, end), (0, 0), parts) else ()
-        bounds = [start, *(start + at for each in joints for at in each.span()), end]
+        words = plain[start:end]
+        joints = _AND.finditer(words) if _find(plain, (start, end), (0, 0), parts) else ()
+        asking = (each for each in joints if _REQUEST.match(rest := words[each.end() :]) or _reminder(rest) is not None)
+        bounds = [start, *(start + at for each in asking for at in each.span()), end]
         yield from zip(bounds[::2], bounds[1::2], strict=True)
 
 
@@ -191,7 +195,8 @@ def _find(plain: str, sentence: Bounds, before: Bounds, parts: Sequence[Part]) -
         return None
     if follows["colon"]:
         at += len(plain[at:]) - len(plain[at:].lstrip())
-        end = end if _AND_REQUEST.match(plain, end) else at + len(_BEHIND_COLON.sub("", plain[at:]))
+        is_cut = _AND.match(plain, end) and plain[end - 1] not in ".!?"  # by a further request
+        end = end if is_cut else at + len(_BEHIND_COLON.sub("", plain[at:]))
         if _DO_NOT_FORGET.match(match[0]) and not _OWN_STATEMENT.match(plain[at:end]):
             return "to do", (at, end)  # "don't forget: milk"
     return "statement", (at, at + len(_FURTHER_REQUEST.sub("", plain[at:end])))

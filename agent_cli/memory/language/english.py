@@ -259,9 +259,9 @@ STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w'-]++\s++){{1,6}}?{VERB})"
 MEMORY_WORDS = "remember|forget|mind|memor|note|write|save|store"  # each such sentence contains one; no pattern
 POLITE_END = r"please|pls|thanks?(?: you)?"
 PLEASE = r"please|pls|kindly|okay|ok|so|and|also|then|oh|hey|hi|hello|now|just|always|agent|by the way|btw|but|actually"
-DO_NOT_FORGET = r"(?:do\s*n['o]?t|do\s+not|never)\s+forget"
+DO_NOT_FORGET = r"(?:do\s*n['o]?t|do\s+not)\s+forget"
 REMEMBER = rf"""(?:(?:(?:i(?:'d| would) like you|i want you|i need you|you need|you have)\s+to|you\s+(?:should
-    |must))\s+)?(?:remember|{DO_NOT_FORGET}|keep\s+in\s+(?:mind|memory)|bear\s+in\s+mind|memori[sz]e
+    |must))\s+)?(?:remember|never\s+forget|{DO_NOT_FORGET}|keep\s+in\s+(?:mind|memory)|bear\s+in\s+mind|memori[sz]e
     |note\s+for\s+(?:later|the\s+future)|commit\s+to\s+memory|take\s+note(?!\s+of))"""
 REMEMBER_QUESTION = r"""(?:(?:can|could|would)\s+you|will\s+you\s+please)\s+(?:please\s+)?(?:remember
     |keep\s+in\s+(?:mind|memory)|bear\s+in\s+mind|note|memori[sz]e)"""  # a request in the form of a question

@@ -172,6 +172,25 @@ SEVERAL = {
         ("statement", "ich wohne in Graz"),
         ("statement", "ich arbeite in Wels"),
     ],
+    "Remember that I live in Graz, and don't forget to buy milk": [
+        ("statement", "I live in Graz"),
+        ("to do", "buy milk"),
+    ],
+    "Remember that my car needs oil, and tomorrow at 9 please remind me to buy it.": [
+        ("statement", "my car needs oil"),
+        ("reminder", "tomorrow at 9 please remind me to buy it"),
+    ],
+    "Merk dir, dass ich in Graz wohne und vergiss nicht, Milch zu kaufen.": [
+        ("statement", "ich wohne in Graz"),
+        ("to do", "Milch zu kaufen"),
+    ],
+    "Merk dir: ich wohne in Graz, und morgen um 9 erinnere mich daran, Eva anzurufen": [
+        ("statement", "ich wohne in Graz"),
+        ("reminder", "morgen um 9 erinnere mich daran, Eva anzurufen"),
+    ],
+    "Remember that I often lock up and never forget to look": [
+        ("statement", "I often lock up and never forget to look"),
+    ],
     "Remember that I like to read and remember things": [("statement", "I like to read and remember things")],
     "Remember that I often lose and forget my keys": [("statement", "I often lose and forget my keys")],
     "Remember that I told you to remind me of cake": [],
