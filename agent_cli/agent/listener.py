@@ -8,6 +8,7 @@ is kept; any other waits for the person's review. Nothing is forgotten here: the
 from collections.abc import Generator
 from contextlib import closing
 from datetime import timedelta
+from typing import Any
 
 from agent_cli import text
 from agent_cli.agent import loop
@@ -15,8 +16,7 @@ from agent_cli.agent.events import Event, Noticed, QuestionLogged, ToolFinished,
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import capture, sessions
 from agent_cli.memory.facts import adoption, facts
-from agent_cli.memory.language import secrets, spans, statements, terms
-from agent_cli.memory.language.triples import Claim
+from agent_cli.memory.language import secrets, statements, terms
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.messages import Message, Receipt, Request, joined
 from agent_cli.store import ids, jobs
@@ -118,25 +118,20 @@ def _keep(question: loop.Question, message: int, request: capture.MemoryRequest)
     typed = request.kind == "statement" and question.at_keyboard and request.trust == "typed"
     place = context.scope.place if request.this_place else ""
 
-    def keep(claim: Claim) -> str:
-        if typed:
-            return adoption.receipt(adoption.add(memory, claim), memory.time(), at_prompt=question.at_keyboard)
-        fact = adoption.propose(memory, claim, actor="person")
-        if fact is None:
-            return adoption.not_proposed(memory.db, memory.scope.owner, claim.statement)
-        review = "/review" if question.at_keyboard else "agent facts review"
-        return Request(f"{adoption.pending_receipt(fact)} ({review})")
-
-    clauses = [spans.resolve(each, context.time()) for each in adoption.separate(request.statement)]
-    claims = [
-        adoption.claim(each, request.trust, quote=request.quote, message=message, place=place) for each in clauses
-    ]
+    details: dict[str, Any] = {"quote": request.quote, "message": message, "place": place}
+    claims = adoption.claims(request.statement, request.trust, context.time(), **details)
     with context.db.write():
-        lines = [*dict.fromkeys(map(keep, claims))]
+        if typed:
+            added = [adoption.add(memory, each) for each in claims]
+            lines = [adoption.receipt(each, memory.time(), at_prompt=question.at_keyboard) for each in added]
+        else:
+            review = "/review" if question.at_keyboard else "agent facts review"
+            waiting, lines = adoption.propose_each(memory, claims, actor="person")
+            lines = [*(Request(f"{adoption.pending_receipt(each)} ({review})") for each in waiting), *lines]
     if secrets.spans(request.statement):
         handle, command = ids.handle("message", message), "/forget" if question.at_keyboard else "agent forget"
         lines.append(f"the secret is in {handle} alone: {command} {handle} erases it, and what was made of it")
-    return joined(lines, "; ")
+    return joined([*dict.fromkeys(lines)], "; ")
 
 
 def _remind(context: ToolContext, message: int, words: str) -> str:

@@ -19,7 +19,6 @@ from agent_cli.errors import AgentError, Cancelled
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.conversations import capture, log, sessions
 from agent_cli.memory.facts import adoption
-from agent_cli.memory.language import spans
 from agent_cli.memory.lifecycle import closing as session_closing
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.search import index
@@ -106,12 +105,13 @@ def propose_facts(
     """Propose the facts that a message of another program asks to remember: nobody typed it, so they wait for the
     person's yes. `review`: the command that decides on them, for the receipts."""
     for each in capture.capture([replace(part, origin="typed") for part in parts if part.origin == origin]):
-        statement = spans.resolve(each.statement, context.time())
         place = context.scope.place if each.this_place and origin == "editor" else ""
-        claim = adoption.claim(statement, origin, quote=each.quote, message=message, place=place)
-        fact = adoption.propose(MemoryContext(context.db, context.scope, context.time), claim, actor="person")
-        known = adoption.not_proposed(context.db, context.scope.owner, claim.statement) if fact is None else ""
-        yield f"{adoption.pending_receipt(fact)} ({review})" if fact else known
+        details: dict[str, Any] = {"quote": each.quote, "message": message, "place": place}
+        claims = adoption.claims(each.statement, origin, context.time(), **details)
+        memory = MemoryContext(context.db, context.scope, context.time)
+        waiting, known = adoption.propose_each(memory, claims, actor="person")
+        yield from (f"{adoption.pending_receipt(fact)} ({review})" for fact in waiting)
+        yield from known
 
 
 def agent(

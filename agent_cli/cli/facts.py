@@ -140,23 +140,21 @@ def _add(app_: App, words: str, details: dict[str, Any]) -> None:
     except NobodyAsked as error:
         _queue(app_, words, details)
         raise NobodyAsked(f"nothing counts yet: {consent.NO_TERMINAL}") from error
-    adopted = adoption.add(app_.memory, adoption.claim(words, "typed", **details))
-    output.say(adoption.receipt(adopted, app_.time()))
-    fact = adopted.fact
-    if "[masked: " in fact.statement and "[masked: " not in words:
-        output.note(f"a secret in it was masked; `agent facts edit {fact.handle} WORDS` keeps what you write there")
+    with app_.memory.changing() as memory:
+        added = [adoption.add(memory, each) for each in adoption.claims(words, "typed", **details)]
+    for adopted in added:
+        output.say(adoption.receipt(adopted, app_.time()))
+        fact = adopted.fact
+        if "[masked: " in fact.statement and "[masked: " not in words:
+            output.note(f"a secret in it was masked; `agent facts edit {fact.handle} WORDS` keeps what you write there")
 
 
 def _queue(app_: App, words: str, details: dict[str, Any]) -> None:
     lines = [line for line in secrets.mask(words).splitlines() if line.strip()]  # a key may be of several lines
-    claims = [adoption.claim(line, "piped", **details) for line in lines or [""]]
-    with app_.db.write():
-        queued = [adoption.propose(app_.memory, each, actor="person") for each in claims]
-    for fact, claim in zip(queued, claims, strict=True):
-        if fact:
-            output.say(f"{_short(fact)} waits for your yes (agent facts approve {fact.handle})")
-        else:
-            output.say(f"nothing new in “{claim.statement}”: it is known, waits already, or was rejected or forgotten")
+    claims = [claim for line in lines or [""] for claim in adoption.claims(line, "piped", **details)]
+    waiting, known = adoption.propose_each(app_.memory, claims, actor="person")
+    output.lines(f"{_short(each)} waits for your yes (agent facts approve {each.handle})" for each in waiting)
+    output.lines(known)
 
 
 @app.command(decides=True)

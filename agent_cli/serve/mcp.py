@@ -190,7 +190,6 @@ def _save(app: App, db: Database, text: str, kind: str, title: str) -> str:
     if not triples.is_fact(" ".join(text.split())):
         raise UsageError("a fact is a statement of at most 300 characters, not a question or an instruction")
     memory = replace(app.memory, db=db)
-    fact = adoption.propose(memory, adoption.claim(text, "mcp", app.time()), actor="mcp")
-    if fact is None:
-        return f"not proposed: {adoption.not_proposed(db, scope.owner, text)}"
-    return f"proposed as {fact.handle}: it counts once the person has said yes"
+    waiting, known = adoption.propose_each(memory, adoption.claims(text, "mcp", app.time()), actor="mcp")
+    lines = [f"proposed as {each.handle}: it counts once the person has said yes" for each in waiting]
+    return "\n".join([*lines, *(f"not proposed: {each}" for each in known)])

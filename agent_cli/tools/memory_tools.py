@@ -41,13 +41,11 @@ def propose_fact(
     message = source.message if source else reading.message if reading else asked
     details = readings.claim_sources(source, reading, message)
     details |= {"operation": "update", "target": target.id} if target else {"operation": "insert"}
-    claim = adoption.claim(statement, "model", source.at if source else context.time(), **details)
-    fact = adoption.propose(MemoryContext(context.db, context.scope, context.time), claim)
-    if fact is None:
-        why = adoption.not_proposed(context.db, context.scope.owner, claim.statement)
-        return ToolResult(f"not proposed: {why}", receipt=why)
-    sentence = f"proposed as {fact.handle}; it is not saved until the person says yes"
-    return ToolResult(sentence, receipt=adoption.pending_receipt(fact))
+    found = adoption.claims(statement, "model", source.at if source else context.time(), **details)
+    waiting, known = adoption.propose_each(MemoryContext(context.db, context.scope, context.time), found)
+    sentences = [f"proposed as {each.handle}; it is not saved until the person says yes" for each in waiting]
+    sentences += [f"not proposed: {each}" for each in known]
+    return ToolResult("\n".join(sentences), receipt="; ".join([*map(adoption.pending_receipt, waiting), *known]))
 
 
 MAX_STEPS = 8000  # characters: a quarter of a small context

@@ -48,8 +48,13 @@ def test_what_is_typed_is_a_fact_and_what_is_piped_waits(program):
         ("pending", "piped", "piped"),
     ]
     assert program("facts", "add", "I like tea!").out == "f1 “I like tea” was known already\n"
-    said = "nothing new in “I like tea”: it is known, waits already, or was rejected or forgotten\n"
+    said = "f1 “I like tea” was known already\n"
     assert program("facts", "add", stdin="I like tea").out == said
+    bosch, graz = "I work at Bosch", "I live in Graz"
+    both = f"{bosch} and live in Graz"
+    waits = "waits for your yes (agent facts approve"
+    assert program("facts", "add", stdin=both).out == f"f4 “{bosch}” {waits} f4)\nf5 “{graz}” {waits} f5)\n"
+    assert program("facts", "add", both).out == f"kept f4 “{bosch}” {UNDO}\nkept f5 “{graz}” {UNDO}\n"
     empty = Ran(2, "", "agent: an empty fact cannot be kept; write what is true\n")
     assert program("facts", "add", " ") == program("facts", "add", stdin=" \n") == empty
 
@@ -195,15 +200,15 @@ def test_facts_are_exported_and_imported_again(program):
 
 
 def test_what_waits_from_an_import_is_accepted_when_it_comes_again_as_accepted(program):
-    told = lines({"statement": "I like tea"}, {"statement": "Anna plays the cello"})
-    assert program("facts", "import", "-", stdin=told).out == "imported 2 facts, pending\n"
+    told = lines({"statement": "I like tea and hate coffee"}, {"statement": "Anna plays the cello"})
+    assert program("facts", "import", "-", stdin=told).out == "imported 3 facts, pending\n"
     assert program("facts", "import", "-", stdin=told).out == "imported 0 facts, pending\n"
     assert program("facts", "import", "-", "--accept", stdin=told).code == 2
-    assert program("facts", "import", "-", "--accept", "--yes", stdin=told).out == "imported 2 facts, accepted\n"
+    assert program("facts", "import", "-", "--accept", "--yes", stdin=told).out == "imported 3 facts, accepted\n"
     assert program("facts", "import", "-", "--accept", "--yes", stdin=told).out == "imported 0 facts, accepted\n"
-    assert program.rows("select state from fact") == [("accepted",)] * 2
+    assert program.rows("select state from fact") == [("accepted",)] * 3
     program("facts", "undo")
-    assert program.rows("select state from fact") == [("pending",)] * 2
+    assert program.rows("select state from fact") == [("pending",)] * 3
 
 
 def test_what_was_decided_or_is_past_does_not_come_back_by_an_import(program):

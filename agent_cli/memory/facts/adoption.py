@@ -75,6 +75,12 @@ def claim(statement: str, origin: Origin, now: datetime | None = None, **details
     return _with_dates(made, moment) if moment else made
 
 
+def claims(statement: str, origin: Origin, now: datetime | None = None, **details: Any) -> list[Claim]:
+    """The claims made from the clauses of a statement that are understood alone; of one that replaces a fact, one."""
+    clauses = [statement] if details.get("target") else separate(statement)
+    return [claim(each, origin, now, **details) for each in clauses]
+
+
 def add(memory: MemoryContext, claim: Claim) -> Adopted:
     """Add a fact that the person states, or end those that the statement says are over. Raises UsageError."""
     claim = _sanitised(claim, memory.time())
@@ -113,6 +119,20 @@ def propose(memory: MemoryContext, claim: Claim, *, actor: str = "model") -> Fac
                 facts.add_source(db, each, claim.message, claim.quote, memory.time())
                 return None
         return facts.insert(memory, claim, PENDING, "proposed", actor=actor)
+
+
+def propose_each(
+    memory: MemoryContext, found: Iterable[Claim], *, actor: str = "model"
+) -> tuple[list[Fact], list[str]]:
+    """Queue claims for review; the facts that wait now, and why others do not."""
+    waiting, reasons = list[Fact](), list[str]()
+    with memory.db.write():
+        for claim in found:
+            if fact := propose(memory, claim, actor=actor):
+                waiting.append(fact)
+            else:
+                reasons.append(_not_proposed(memory, claim.statement))
+    return waiting, reasons
 
 
 def accept(memory: MemoryContext, fact: Fact, *, replacing: Fact | None = None) -> Adopted:
@@ -534,9 +554,8 @@ def dates_ahead(fact: Fact, now: datetime) -> str:
     return f"until {clock.format_day(fact.valid_to, fact.utc_offset)}" if fact.valid_to and fact.is_true(now) else ""
 
 
-def not_proposed(db: Database, owner: str, statement: str) -> str:
-    """Why a statement was not proposed."""
-    same = facts.same(db, owner, statement)
+def _not_proposed(memory: MemoryContext, statement: str) -> str:
+    same = facts.same(memory.db, memory.scope.owner, statement)
     if not same:
         return f"“{text.one_line(statement)}” was not proposed: it is known, or you had it erased"
     return f"{format_names(same[-1:])} {_STATES[same[-1].state]}"
@@ -681,11 +700,11 @@ def import_lines(
             for number, line in numbered:
                 try:
                     with db.write():  # a savepoint for each line
-                        parsed = _parse_line(memory, line, source)
-                        if tombstones.contains(db, parsed.statement, memory.scope.owner):
-                            complain(f"line {number} was skipped: you had it erased")
-                            continue
-                        new += _import_claim(memory, parsed, accepted)
+                        for parsed in _parse_line(memory, line, source):
+                            if tombstones.contains(db, parsed.statement, memory.scope.owner):
+                                complain(f"line {number} was skipped: you had it erased")
+                                continue
+                            new += _import_claim(memory, parsed, accepted)
                 except (ValueError, TypeError, KeyError, AttributeError, RecursionError, UsageError) as error:
                     broken += 1
                     complain(f"line {number} was skipped: {text.one_line(str(error) or type(error).__name__, 120)}")
@@ -707,7 +726,7 @@ def _import_claim(memory: MemoryContext, claim: Claim, accepted: bool) -> bool:
     return add(memory, claim).new if accepted else propose(memory, claim, actor="person") is not None
 
 
-def _parse_line(memory: MemoryContext, line: str, source: str) -> Claim:
+def _parse_line(memory: MemoryContext, line: str, source: str) -> list[Claim]:
     row = limits.load_json(line)
     if not isinstance(row, dict):
         raise ValueError("it is not a JSON object")
@@ -725,11 +744,13 @@ def _parse_line(memory: MemoryContext, line: str, source: str) -> Claim:
         raise ValueError("it ends before it begins")
     dates = {"learned": at, "valid_from": since, "valid_to": until}
     said = {"message": message, "quote": _text_field(row, "quote") if message else ""}
-    made = claim(statement, "import", source=source, place=_text_field(row, "place"), **dates, **said)
+    made = claims(statement, "import", source=source, place=_text_field(row, "place"), **dates, **said)
     parts = [_text_field(row, name) for name in ("subject", "predicate", "object")]
     if any(parts) and not all(parts):
         raise ValueError("subject, predicate and object go together")
-    return replace(made, triple=Triple(*parts)) if all(parts) and made.statement == statement else made
+    return [
+        replace(each, triple=Triple(*parts)) if all(parts) and each.statement == statement else each for each in made
+    ]
 
 
 def _text_field(row: dict[str, Any], name: str) -> str:
