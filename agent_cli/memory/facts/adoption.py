@@ -410,11 +410,26 @@ def _ended_by(memory: MemoryContext, claim: Claim) -> list[Fact]:
     if ending := triples.parse_ending(claim.statement):
         about_person = triples.is_about_person(claim.statement)
         return [each for each in _open_here(memory, claim.session) if _is_ended(memory, each, ending, about_person)]
-    if claim.triple is None or claim.valid_to:
+    if claim.valid_to:
         return []
-    denied = replace(claim.triple, predicate=triples.opposite(claim.triple.predicate))
-    found, scope = with_triple(memory.db, memory.scope.owner, denied), (claim.place, claim.session)
+    if claim.triple:
+        denied = replace(claim.triple, predicate=triples.opposite(claim.triple.predicate))
+        found = with_triple(memory.db, memory.scope.owner, denied)
+    else:
+        found = _denying(memory, claim)
+    scope = claim.place, claim.session
     return [each for each in found if each.is_open(memory.time()) and (each.place, each.session_id) == scope]
+
+
+def _denying(memory: MemoryContext, claim: Claim) -> list[Fact]:
+    """The facts that say the opposite in the same words: "Karl smokes" of "Karl does not smoke"."""
+    if triples.is_doubtful(claim.statement):
+        return []
+    plain, first = triples.without_denial(claim.statement), claim.statement.split(" ")[0]
+    alike = facts.without_triple(memory.db, memory.scope.owner, f"{first} ")
+    found = [each for each in alike if terms.is_negated(each.statement) != terms.is_negated(claim.statement)]
+    said, *others = memory.db.tokens_of([plain, *(triples.without_denial(each.statement) for each in found)])
+    return [each for each, other in zip(found, others, strict=True) if other == said]
 
 
 def _with_target(memory: MemoryContext, claim: Claim) -> tuple[Claim, list[Fact]]:
@@ -486,14 +501,16 @@ def _as_ending(memory: MemoryContext, made: Claim, over: Sequence[Fact]) -> Clai
 
 def _is_ended(memory: MemoryContext, fact: Fact, ending: Ending, about_person: bool) -> bool:
     """Whether a fact is over by what a sentence, about the person or not, ends: by its triple ("emacs instead of vim"
-    ends the editor, not a drink), or because both are about the person, or about the same relative, and it has all the
-    words of what is over, in any form."""
+    ends the editor, not a drink), by its words, or because both are about the person, or about the same relative, and
+    it has all the words of what is over, in any form."""
     made = Triple(fact.subject, fact.predicate, fact.object)
     if ending.instead and fact.predicate in memory.single_valued and ending.over.casefold() == fact.object.casefold():
         return True
-    over = None if ending.instead else triples.parse(ending.over)
-    if over and [each.casefold() for each in astuple(over)] == [each.casefold() for each in astuple(made)]:
-        return True
+    if not ending.instead:
+        over, (said, known) = triples.parse(ending.over), memory.db.tokens_of([ending.over, fact.statement])
+        is_known = over and [each.casefold() for each in astuple(over)] == [each.casefold() for each in astuple(made)]
+        if is_known or said == known:
+            return True
     is_same = fact.subject == triples.PERSON or (not fact.subject and _BY_PERSON.match(fact.statement))
     if relative := triples.relative(fact.statement):
         is_same = is_same or relative == triples.relative(ending.over)

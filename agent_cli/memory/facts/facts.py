@@ -122,6 +122,13 @@ def accepted_values(db: Database, owner: str, subject: str, predicates: Sequence
     return FACTS.select(db, where, (owner, subject, predicates))
 
 
+def without_triple(db: Database, owner: str, beginning: str) -> list[Fact]:
+    """The accepted facts without a triple whose words begin so."""
+    where = """owner = ? and state = 'accepted' and hidden_at is null and predicate = '' and operation <> 'delete'
+               and instr(statement, ?) = 1 order by id"""
+    return FACTS.select(db, where, (owner, beginning))
+
+
 def similar(db: Database, owner: str, statement: str) -> list[Fact]:
     """Facts in any state that say nearly the same, numbers ignored. Read are those with one of so many of the rarest
     marks that any similar statement has one (prefix filtering: Chaudhuri and others, 2006)."""

@@ -134,9 +134,8 @@ def parse(statement: str) -> Triple | None:
     sentence = " ".join(statement.split()).strip(" .!")
     if not sentence or len(sentence) > _MAX_LENGTH or _SECOND_CLAUSE.search(sentence):
         return None
-    certain = stated = spans.without_future(sentence, sentence)
-    if not (_NOT_DENYING.search(stated) or _NO_LONGER.search(stated)):
-        certain = " ".join(_DENYING.sub(" ", stated, count=1).split())
+    stated = spans.without_future(sentence, sentence)
+    certain = without_denial(stated)
     if _DOUBT.search(certain):
         return None
     has_date = bool(spans.PHRASE.search(sentence))
@@ -150,6 +149,13 @@ def parse(statement: str) -> Triple | None:
         if match and (found := _triple(rule, match, sentence)):
             return found if certain == stated else replace(found, predicate=opposite(found.predicate))
     return None
+
+
+def without_denial(sentence: str) -> str:
+    """The sentence without what denies the whole of it: "Karl does not smoke" is "Karl smoke"."""
+    if _NOT_DENYING.search(sentence) or _NO_LONGER.search(sentence):
+        return sentence
+    return " ".join(_DENYING.sub(" ", sentence, count=1).split())
 
 
 def _triple(rule: _SentenceRule, match: re.Match[str], sentence: str) -> Triple | None:

@@ -245,7 +245,8 @@ def say(db, session, words):
         my wife works at Bosch → my wife doesn't work at Bosch any more
         my wife Käthe works at Bosch → my wife no longer works at Bosch
         meine Mutter wohnt in Villach → Meine Mutter wohnt nicht mehr in Villach
-        my mother lives in Villach → Meine Mutter wohnt nicht mehr in Villach"""),
+        my mother lives in Villach → Meine Mutter wohnt nicht mehr in Villach
+        Karl smokes → Karl doesn't smoke any more | Karl raucht → Karl raucht nicht mehr"""),
 )
 def test_what_is_over_is_ended_by_one_answer(db, session, known, said):
     fact = know(db, known)
@@ -288,7 +289,8 @@ def test_what_is_instead_of_it_is_kept_in_its_place(db, session, known, said, tr
     columns("""I like jazz → I do not like jazz | I love jazz → I hate jazz | I can't stand jazz → I enjoy jazz
         Ich mag Jazz → Ich mag keinen Jazz | Ich liebe Jazz → I don't like jazz at all | I like jazz → Ich hasse Jazz
         Ich kann Jazz nicht ausstehen → Ich mag Jazz | I am allergic to nuts → I'm not allergic to nuts
-        I never eat meat → I eat meat | Karl doesn't work at Siemens → Karl works at Siemens"""),
+        I never eat meat → I eat meat | Karl doesn't work at Siemens → Karl works at Siemens
+        Karl smokes → Karl does not smoke | Karl raucht nicht → Karl raucht | The NAS is on → The NAS isn't on"""),
 )
 def test_the_opposite_ends_what_it_denies(db, session, known, said):
     know(db, known)
@@ -344,7 +346,9 @@ def test_what_corrects_nothing_is_let_be(db, session, said):
     ("known", "said"),
     columns("""I like jazz → I do not like loud jazz | I like jazz → Anna does not like jazz
         I like jazz → I did not like jazz | I like jazz → I do not only like jazz | I like jazz → I play no jazz
-        I like jazz → I think I don't like jazz | Ich mag Jazz → Ich mag keinen lauten Jazz"""),
+        I like jazz → I think I don't like jazz | Ich mag Jazz → Ich mag keinen lauten Jazz
+        Karl smokes → Anna does not smoke | Karl smokes → Karl did not smoke | Karl smokes → Karl does not smoke much
+        Karl and Anna smoke → Karl does not smoke | Karl smokes → Perhaps Karl does not smoke"""),
 )
 def test_what_only_looks_like_the_opposite_ends_nothing(db, session, known, said):
     know(db, known)
