@@ -122,6 +122,7 @@ def test_each_clause_that_is_understood_is_kept_by_itself_in_one_line(lines):
     [line] = lines("remember that I sold the Skoda on 3 May 2026, I drive a Renault Zoe now")
     assert line.startswith("ended f1 “I drive a Skoda” (true until 3 May 2026)")
     assert "; kept f3 “I drive a Renault Zoe”" in line
+    assert len(lines("remember that I like food and drink festivals")[0].split("; ")) == 1
     for said, kept in {
         "dass ich Tee mag und Kaffee hasse": ("ich mag Tee", "ich hasse Kaffee"),
         "dass ich Vegetarier bin und dass ich in Graz wohne": ("ich bin Vegetarier", "ich wohne in Graz"),

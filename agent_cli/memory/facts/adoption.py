@@ -33,7 +33,7 @@ _BATCH = 100  # imported lines of one transaction
 _PAUSE = 0.02  # seconds between these, so that other programs get their turn to write
 _VERB = languages.pattern(r"^(?:<SELF> \S+|\S+ <SELF>) (?:<NOW> )?")  # "I use", "trinke ich jetzt"
 _BY_PERSON = languages.pattern(r"<SELF>\b")
-_AND = languages.pattern(r"(,? <AND> (?:<THAT> )?)")  # between clauses
+_AND = languages.pattern(r"(,? <AND> (?!<FIRST_OF_TWO_NOUNS>)(?:<THAT> )?)")  # between clauses
 _REOPENED: Mapping[str, Any] = {"state": ACCEPTED, "valid_to": None}
 _STATES = {
     PENDING: "waits for your yes already",

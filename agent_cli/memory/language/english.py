@@ -377,6 +377,7 @@ PREDICATES = """colour:color mum:mother mom:mother dad:father neighbor:neighbour
     eat:eats manage:manages coach:coaches train:trains breed:breeds grow:grows study:studies run:runs"""
 ACTIVITY = r"""plays?|teach(?:es)?|collects?|supports?|wears?|drinks?|eats?|leads?|manages?|coach(?:es)?|trains?|breeds?
     |grows?|stud(?:y|ies)|runs?(?= (?:an?|the)\b)"""
+FIRST_OF_TWO_NOUNS = r"(?:drink|play|train|coach|run|lead|support) \w+(?<![isu])s\W*$"  # "food and drink festivals"
 NO_ACTIVITY = r"with|for|against|in|at|on|from|by|to|too|well|much|hard"  # what may follow and is no object
 SCHOOL = r"(?:high |primary )?school|kindergarten|nursery|college|university|academy|church|club"
 THINGS = r"""editor|shell|browser|terminal|font|theme|diet|language|native language|time ?zone|currency|blood type

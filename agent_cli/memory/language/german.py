@@ -234,6 +234,9 @@ VERB_LAST_CLAUSE = r"""(?P<subject>(?:ich|wir|er|sie|es|man)|meine? (?:[Bb]ruder
 FINITE_VERB = r"""ist|bin|sind|war|hat|habe|haben|heißt|heiße|wohne|wohnt|wohnen|lebe|lebt|arbeite|arbeitet|mag|liebe
     |esse"""
 VERB_FORM = rf"{FINITE_VERB}|\w+(?:e|t|en)|bin|wird|muss|kann|will|darf"
+TWO_ADJECTIVES = (
+    r"[a-zäöüß]+(?P<ending>e[nrs]?) und [a-zäöüß]+(?P=ending) [A-ZÄÖÜ]"  # and no verb: "rote und grüne Äpfel"
+)
 SEPARABLE_PREFIX = r"ab|an|auf|aus|bei|ein|fest|her|hin|los|mit|nach|um|vor|weg|zu|zurück"
 
 MEMORY_WORDS = "erinner|merk|halt|notier|notiz|schreib|speicher|vergiss|vergess|denk|später"

@@ -126,12 +126,12 @@ def main_clause(clause: str) -> str:
     """A clause with its verb at the end as a main clause: "ich in Graz wohne" becomes "ich wohne in Graz". Only when
     safe: one clause, also without "and" behind a verb, a plain subject, and no separable verb ("aufstehe")."""
     for language in languages.ALL if len(clause) <= _LONGEST_CLAUSE else ():
-        last, separable, finite, form, joint = (
+        last, separable, finite, form, adjectives, joint = (
             languages.expression_of(language, name)
-            for name in ("VERB_LAST_CLAUSE", "SEPARABLE_PREFIX", "FINITE_VERB", "VERB_FORM", "AND")
+            for name in ("VERB_LAST_CLAUSE", "SEPARABLE_PREFIX", "FINITE_VERB", "VERB_FORM", "TWO_ADJECTIVES", "AND")
         )
         match = re.fullmatch(last, clause)
-        of_two = rf".*(?<!\S)(?=[a-zäöü])(?:{form}) (?:{joint}) "
+        of_two = rf"(?!{adjectives}).*(?<!\S)(?=[a-zäöü])(?:{form}) (?:{joint})(?: |$)"
         if match is None or re.match(separable, match["verb"]) or re.match(of_two, match["rest"]):
             continue
         first = re.match(r"\w+", match["rest"])
