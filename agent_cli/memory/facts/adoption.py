@@ -511,7 +511,9 @@ def _is_ended(memory: MemoryContext, fact: Fact, ending: Ending, about_person: b
         is_known = over and [each.casefold() for each in astuple(over)] == [each.casefold() for each in astuple(made)]
         if is_known or said == known:
             return True
-    is_same = fact.subject == triples.PERSON or (not fact.subject and _BY_PERSON.match(fact.statement))
+    if ending.of and (owned := triples.OWNED.fullmatch(fact.statement)):
+        made = Triple(triples.PERSON, "owns", owned["object"])
+    is_same = made.subject == triples.PERSON or (not fact.subject and _BY_PERSON.match(fact.statement))
     if relative := triples.relative(fact.statement):
         is_same = is_same or relative == triples.relative(ending.over)
     if not (about_person and is_same):

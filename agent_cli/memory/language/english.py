@@ -296,7 +296,7 @@ NO_LONGER = r"no longer|(?:not|no|never|\w+n['’]t)\b.*\b(?:any ?more|any longe
 # what is cut from a sentence with NO_LONGER, so that what was true is left
 NEGATED = r"""no longer|any ?more|any longer|(?:do|does|did)(?:n['’]t| not)|not|no|never"""
 SOLD, STOPPED = r"sold|got rid of|gave away", r"stopped|gave up|given up|giving up"
-LEFT = r"(?:left|quit|broke up with)(?: my job (?:at|with))?"  # where or with whom the person lives, works, studies
+LEFT = r"(?:left|quit|moved out of|broke up with)(?: my job (?:at|with))?"  # where or with whom one lives, works
 I_MEANT, DENIED, RATHER = r"i meant?(?: to say)?", r"not", r"but"  # "no, I meant Turin, not Milan"
 INSTEAD = r"instead of|rather than|in place of"
 HABIT = r"(?:us|driv|rid|wear)(?:e|ing)?"  # with "now" it mostly replaces what the person did so before

@@ -301,6 +301,9 @@ _NO_LONGER, _STOPPED = languages.pattern(r"\b<NO_LONGER>\b"), languages.pattern(
 _NEGATED = languages.pattern(r"\b<NEGATED>\b|n['’]t\b")
 _SOLD, _LEFT = languages.pattern(r"\b<SOLD>\b"), languages.pattern(r"\b<LEFT>\b")
 _OWNING = frozenset(("drives", "owns", "has"))
+OWNED = languages.pattern(  # "our car is a red Skoda"
+    rf"<POSSESSIVE> (?!(?:{'|'.join(KIN)})\b)[\w-]+ <IS> <INDEFINITE_ARTICLE> (?P<object>.+)"
+)
 _SWITCHED = [
     Pattern(rf"\b{languages.expression_of(language, 'SWITCHED')}\b", re.IGNORECASE) for language in languages.ALL
 ]

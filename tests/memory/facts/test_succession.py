@@ -246,7 +246,10 @@ def say(db, session, words):
         my wife Käthe works at Bosch → my wife no longer works at Bosch
         meine Mutter wohnt in Villach → Meine Mutter wohnt nicht mehr in Villach
         my mother lives in Villach → Meine Mutter wohnt nicht mehr in Villach
-        Karl smokes → Karl doesn't smoke any more | Karl raucht → Karl raucht nicht mehr"""),
+        Karl smokes → Karl doesn't smoke any more | Karl raucht → Karl raucht nicht mehr
+        our car is a red Skoda → we sold the Skoda | I live in Wels → I moved out of Wels
+        Unser Auto ist ein roter Skoda → Wir haben den Skoda verkauft
+        Ich wohne in Wels → Ich bin aus Wels weggezogen"""),
 )
 def test_what_is_over_is_ended_by_one_answer(db, session, known, said):
     fact = know(db, known)
@@ -374,7 +377,7 @@ def test_what_is_not_sure_or_not_over_ends_nothing_and_says_nothing(db, session,
         Anna drinks coffee → I stopped drinking coffee | I don't drink coffee → I stopped drinking coffee
         My friend Tom works at Siemens → I no longer work at Siemens
         my girlfriend is vegetarian → I'm not vegetarian any more
-        my father lives in Graz → My mother no longer lives in Graz"""),
+        my father lives in Graz → My mother no longer lives in Graz | my boss is a Skoda fan → we sold the Skoda"""),
 )
 def test_other_facts_stay_and_that_is_said(db, session, known, said):
     know(db, known)
