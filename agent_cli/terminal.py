@@ -1,6 +1,7 @@
 """The terminal that controls this process, and the person's editor."""
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -89,6 +90,8 @@ def open_editor(file: Path, setting: str) -> None:
     import subprocess
 
     command = setting or os.environ.get("AGENT_EDITOR") or os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    if command == "vi" and not sys.stdin.isatty():
+        raise UsageError("there is no terminal for an editor; set one, as in EDITOR='code --wait'")
     try:
         code = subprocess.call([*shlex.split(command), str(file)])
         discard_typed(0)  # whoever typed it, it was not meant for what follows the editor

@@ -62,6 +62,7 @@ def test_the_servers_own_variable_counts_where_nothing_of_ours_is_said(file):
         ("num_ctx = 8192.5", ", line 1: num_ctx = 8192.5 must be a whole number"),
         ("num_ctx = true", ", line 1: num_ctx = true must be a whole number"),
         ("num_ctx = 12", ", line 1: num_ctx = 12 must be at least 1024"),
+        ("num_ctx = 100000000", ", line 1: num_ctx = 100000000 must be at most 10000000"),
         ('patience = "long"', ', line 1: patience = "long" must be a number'),
         ("patience = -1", ", line 1: patience = -1.0 must be at least 0"),
         ("patience = nan", ", line 1: patience = nan must be at least 0"),

@@ -74,6 +74,8 @@ def list_(
     limited = every or state or hidden or in_this_place or as_of
     empty = "there are no such facts" if limited else 'there are no facts; `agent facts add "…"` keeps one'
     _table(rows, as_json, app_.time(), empty, marks=not as_of)
+    if not (rows or limited) and (waiting := facts.pending(app_.db, app_.scope.owner)):
+        output.note(f"{counted(len(waiting), 'fact')} to review: agent facts review")
 
 
 @app.command()

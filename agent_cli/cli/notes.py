@@ -153,7 +153,9 @@ def remind(
         (given_words, due_times.parse(at, now, zone)) if at is not None else due_times.find(given_words, now, zone)
     )
     origin: Origin = "tool" if app_.child else "typed" if typed else "piped"
-    output.say(f"kept {tasks.receipt(tasks.add(app_.db, app_.scope, text, due, app_.time, origin=origin), now)}")
+    task = tasks.add(app_.db, app_.scope, text, due, app_.time, origin=origin)
+    timing = "" if due else f" (agent tasks edit {task.handle} --at 'friday 3pm' gives it a time)"
+    output.say(f"kept {tasks.receipt(task, now)}{timing}")
 
 
 @tasks_app.command("list")

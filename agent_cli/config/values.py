@@ -10,10 +10,10 @@ from agent_cli.values import frozen
 _MOST = 1_000_000_000  # so many minutes can still be taken from a date
 
 
-def at_least(least: float) -> Callable[[Any], str]:
+def at_least(least: float, most: float = _MOST) -> Callable[[Any], str]:
     def check(value: float) -> str:
-        if value > _MOST:
-            return f"must be at most {_MOST}"
+        if value > most:
+            return f"must be at most {most}"
         return "" if value >= least else f"must be at least {least}"
 
     return check
@@ -147,7 +147,7 @@ class Config:
     num_ctx: int = setting(
         "tokens of context, the same in every request: changing it makes the server load the model again",
         8192,
-        at_least(1024),
+        at_least(1024, 10_000_000),
     )
     keep_alive: str = setting('how long the server keeps the model loaded, as in "10m"; empty: its own default', "")
     think: Literal["auto", "on", "off", "low", "medium", "high"] = setting(

@@ -157,6 +157,9 @@ def test_edit_opens_the_file_and_checks_it_after(program, file):
     editor(program, 'echo "num_ctx = 1" > "$1"')
     said = f"agent: {file}, line 1: num_ctx = 1 must be at least 1024\n"
     assert program("config", "edit") == Ran(2, "", said)
+    del program.env["EDITOR"]
+    nowhere = Ran(2, "", "agent: there is no terminal for an editor; set one, as in EDITOR='code --wait'\n")
+    assert program("config", "edit", stdin="") == nowhere
     editor(program, 'echo > "$1"')
     assert program("config", "edit").code == 0  # the mistake can be mended with it
 

@@ -202,6 +202,7 @@ def test_facts_are_exported_and_imported_again(program):
 def test_what_waits_from_an_import_is_accepted_when_it_comes_again_as_accepted(program):
     told = lines({"statement": "I like tea and hate coffee"}, {"statement": "Anna plays the cello"})
     assert program("facts", "import", "-", stdin=told).out == "imported 3 facts, pending\n"
+    assert program("facts") == Ran(0, "", "agent: 3 facts to review: agent facts review\n")
     assert program("facts", "import", "-", stdin=told).out == "imported 0 facts, pending\n"
     assert program("facts", "import", "-", "--accept", stdin=told).code == 2
     assert program("facts", "import", "-", "--accept", "--yes", stdin=told).out == "imported 3 facts, accepted\n"

@@ -111,6 +111,8 @@ def test_tasks_are_kept_listed_and_changed_each_in_a_process_of_its_own(program)
 def test_a_zone_without_a_name_and_a_time_that_is_past_are_met_with_sense(program):
     program.env |= {**at(SATURDAY), "TZ": "CET-1CEST,M3.5.0,M10.5.0/3"}
     assert program("remind", "call", "at", "21:00").out == "kept t1 “call”, Saturday 28 Mar 2026, 21:00\n"
+    kept = "kept t2 “call”, any time (agent tasks edit t2 --at 'friday 3pm' gives it a time)\n"
+    assert program("remind", "call").out == kept
     refused = program("remind", "--at", "2020-01-01", "call")
     assert (refused.code, refused.err) == (2, "agent: Wednesday 1 Jan 2020, 09:00 is past: name a time in the future\n")
 

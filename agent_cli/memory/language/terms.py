@@ -67,6 +67,13 @@ def content_words(query: str) -> list[str]:
     return [word for word in words if word not in STOP_WORDS] or words
 
 
+def with_umlauts(word: str) -> str:
+    """The word as it is written on a German keyboard: "Küche" for "Kueche"."""
+    for plain, letter in (("ae", "ä"), ("oe", "ö"), ("ue", "ü"), ("ss", "ß")):
+        word = word.replace(plain, letter)
+    return word
+
+
 def only_asks(word: str) -> bool:
     """Whether a word of a question need not be in its answer, as "when" and "remember"."""
     return _ASKING.fullmatch(word) is not None

@@ -192,7 +192,11 @@ def parse(request: Request, *, counted: bool = True) -> Question:
     def count(phrase: str) -> int:
         return max(0, word_tables.count(db, name(), phrase, rows, files) - excluded) if counted else 0
 
-    words = {word: count(quoted(word)) for word in terms.content_words(request.query)}
+    def as_written(word: str) -> str:
+        umlauts = terms.with_umlauts(word)
+        return umlauts if umlauts != word and not count(quoted(word)) and count(quoted(umlauts)) else word
+
+    words = {word: count(quoted(word)) for word in map(as_written, terms.content_words(request.query))}
     runs = {run: count(gram_phrase(run)) for run in terms.unspaced_runs(request.query)}
     for run in [run for run, found in runs.items() if not found]:  # the run may be a whole sentence
         del runs[run]

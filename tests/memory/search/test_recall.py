@@ -353,6 +353,12 @@ def test_the_verdict_says_how_much_of_the_question_is_known(db, talk, question, 
     assert find(db, question).verdict == verdict
 
 
+def test_who_has_no_umlauts_on_the_keyboard_finds_what_was_written_with_them(db, talk):
+    kitchen = say(db, talk, "Die Küche in der Blumenstraße wird blau")
+    found = find(db, "kueche blumenstrasse")
+    assert ([each.handle for each in found.hits], found.verdict) == ([kitchen], "known")
+
+
 @pytest.mark.parametrize(
     ("words", "verdict"),
     [
