@@ -215,6 +215,7 @@ create index fact_ended on fact (owner, valid_to) where valid_to is not null;
 create index fact_hidden on fact (owner, id) where hidden_at is not null;
 create index fact_target on fact (target_id) where target_id is not null;
 create index fact_told on fact (owner, subject, predicate) where predicate <> '';
+create index fact_plain on fact (owner, statement) where predicate = '';
 create index fact_imported on fact (owner, source, message_id, statement) where source is not null;
 
 create table fact_source (                      -- further messages that state it

@@ -124,8 +124,8 @@ def accepted_values(db: Database, owner: str, subject: str, predicates: Sequence
 
 def without_triple(db: Database, owner: str, beginning: str) -> list[Fact]:
     """The accepted facts without a triple whose words begin so."""
-    where = """owner = ? and state = 'accepted' and hidden_at is null and predicate = '' and operation <> 'delete'
-               and instr(statement, ?) = 1 order by id"""
+    where = """owner = ?1 and predicate = '' and statement >= ?2 and statement < ?2 || char(1114111)
+               and +state = 'accepted' and +hidden_at is null and operation <> 'delete' order by +id"""
     return FACTS.select(db, where, (owner, beginning))
 
 
