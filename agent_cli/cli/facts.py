@@ -142,9 +142,7 @@ def _add(app_: App, words: str, details: dict[str, Any]) -> None:
     except NobodyAsked as error:
         _queue(app_, words, details)
         raise NobodyAsked(f"nothing counts yet: {consent.NO_TERMINAL}") from error
-    with app_.memory.changing() as memory:
-        added = [adoption.add(memory, each) for each in adoption.claims(words, "typed", **details)]
-    for adopted in added:
+    for adopted in _together(app_, adoption.claims(words, "typed", **details), adoption.add):
         output.say(adoption.receipt(adopted, app_.time()))
         fact = adopted.fact
         if "[masked: " in fact.statement and "[masked: " not in words:
@@ -228,8 +226,8 @@ def _waiting(app_: App, handles: list[str] | None, every: bool, yes: bool) -> li
     return facts.pending(app_.db, app_.scope.owner) if every else _chosen(app_, handles or ())
 
 
-def _together(app_: App, chosen: list[Fact], act: Callable[[Any, Fact], Any]) -> list[Any]:
-    """Do the same to several facts in one transaction, as one batch that `undo` takes back; what came of each."""
+def _together(app_: App, chosen: Iterable[Any], act: Callable[[Any, Any], Any]) -> list[Any]:
+    """Do the same to facts or claims in one transaction, as one batch that `undo` takes back; what came of each."""
     memory = app_.memory.in_one_batch()
     with app_.db.write():
         return [act(memory, each) for each in chosen]

@@ -130,8 +130,11 @@ def propose_each(
         for claim in found:
             if fact := propose(memory, claim, actor=actor):
                 waiting.append(fact)
+            elif same := facts.same(memory.db, memory.scope.owner, claim.statement):
+                reasons.append(f"{format_names(same[-1:])} {_STATES[same[-1].state]}")
             else:
-                reasons.append(_not_proposed(memory, claim.statement))
+                short = text.one_line(claim.statement)
+                reasons.append(f"“{short}” was not proposed: it is known, or you had it erased")
     return waiting, reasons
 
 
@@ -416,20 +419,18 @@ def _ended_by(memory: MemoryContext, claim: Claim) -> list[Fact]:
         denied = replace(claim.triple, predicate=triples.opposite(claim.triple.predicate))
         found = with_triple(memory.db, memory.scope.owner, denied)
     else:
-        found = _denying(memory, claim)
+        alike = facts.without_triple(memory.db, memory.scope.owner, f"{claim.statement.split(' ')[0]} ")
+        found = [each for each in alike if _deny_each_other(memory.db, each.statement, claim.statement)]
     scope = claim.place, claim.session
     return [each for each in found if each.is_open(memory.time()) and (each.place, each.session_id) == scope]
 
 
-def _denying(memory: MemoryContext, claim: Claim) -> list[Fact]:
-    """The facts that say the opposite in the same words: "Karl smokes" of "Karl does not smoke"."""
-    if triples.is_doubtful(claim.statement):
-        return []
-    plain, first = triples.without_denial(claim.statement), claim.statement.split(" ")[0]
-    alike = facts.without_triple(memory.db, memory.scope.owner, f"{first} ")
-    found = [each for each in alike if terms.is_negated(each.statement) != terms.is_negated(claim.statement)]
-    said, *others = memory.db.tokens_of([plain, *(triples.without_denial(each.statement) for each in found)])
-    return [each for each, other in zip(found, others, strict=True) if other == said]
+def _deny_each_other(db: Database, one: str, other: str) -> bool:
+    """Whether two sentences are the same, except that one denies what the other says."""
+    if terms.is_negated(one) == terms.is_negated(other):
+        return False
+    plain, others = db.tokens_of(map(triples.without_denial, (one, other)))
+    return plain == others
 
 
 def _with_target(memory: MemoryContext, claim: Claim) -> tuple[Claim, list[Fact]]:
@@ -571,13 +572,6 @@ def dates_ahead(fact: Fact, now: datetime) -> str:
     if fact.is_planned(now):
         return format_dates(fact, now)
     return f"until {clock.format_day(fact.valid_to, fact.utc_offset)}" if fact.valid_to and fact.is_true(now) else ""
-
-
-def _not_proposed(memory: MemoryContext, statement: str) -> str:
-    same = facts.same(memory.db, memory.scope.owner, statement)
-    if not same:
-        return f"“{text.one_line(statement)}” was not proposed: it is known, or you had it erased"
-    return f"{format_names(same[-1:])} {_STATES[same[-1].state]}"
 
 
 @frozen

@@ -69,9 +69,7 @@ def content_words(query: str) -> list[str]:
 
 def with_umlauts(word: str) -> str:
     """The word as it is written on a German keyboard: "Küche" for "Kueche"."""
-    for plain, letter in (("ae", "ä"), ("oe", "ö"), ("ue", "ü"), ("ss", "ß")):
-        word = word.replace(plain, letter)
-    return word
+    return re.sub("ae|oe|ue|ss", lambda found: {"ae": "ä", "oe": "ö", "ue": "ü", "ss": "ß"}[found[0]], word)
 
 
 def only_asks(word: str) -> bool:
