@@ -9,7 +9,7 @@ run: $(READY)  ## start the assistant (a short demonstration when there is no ke
 	@if [ -t 0 ]; then exec $(BIN)/agent; else exec $(BIN)/agent demo; fi
 
 test: $(READY)  ## the whole suite
-	@$(BIN)/python -m compileall -q agent_cli  # it starts hundreds of processes, also where Python may leave no bytecode
+	@$(BIN)/python -m compileall -q agent_cli tests benchmarks  # hundreds of processes read it, also where Python may leave no bytecode
 	@# Without what an assertion saw, which costs 12 s of processor in each process; what fails runs again with it.
 	$(BIN)/python -m pytest -n 3 --assert=plain || { $(BIN)/python -m pytest --last-failed; exit 1; }
 

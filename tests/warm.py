@@ -39,6 +39,7 @@ _LARGE_PAGE = 2**21
 _COLLAPSE = 25  # MADV_COLLAPSE
 _POOL, _FIRST = 2**14, 48  # bytes of a pool of Python's small objects, and where the first of them lies
 _READ_AT_START = ("PYTHON", "LANG", "LC_", "LD_")
+_READ_LATE = "PYTHON_KEYRING_BACKEND"  # by the library, once it is imported
 
 
 class Parent:
@@ -189,7 +190,7 @@ class Forked:
 
 def can(env: Mapping[str, str]) -> bool:
     """Whether a fork would be as one that starts from nothing: not, where the interpreter itself is told something."""
-    told = {name: value for name, value in env.items() if name.startswith(_READ_AT_START)}
+    told = {name: value for name, value in env.items() if name.startswith(_READ_AT_START) and name != _READ_LATE}
     return sys.platform == "linux" and told == {name: value for name, value in environment().items() if name in told}
 
 
