@@ -19,7 +19,6 @@ from agent_cli.cli.invocation import Invocation, opened, report_skipped
 from agent_cli.cli.options import AsJson, Hidden, Limit, Yes, argument, flag, group, noun, option
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
-from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import sessions
 from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.review import review
@@ -73,18 +72,13 @@ def close(app_: App, handle: SessionHandle) -> None:
     if sessions.is_open_elsewhere(app_.db, session.id):
         raise UsageError(f"{session.handle} is open in another terminal; close it there with /close")
     closing.recover(app_.db, session.id, app_.scope, app_.time)
-    rounds = tombstones.erasure_count(app_.db)
-    job_context = background.job_context(app_, app_.db, Cancel())
-    pieces, method, name = summariser.session_words(job_context, session.id)
     words = ""
-    for piece in pieces:
+    for piece in summariser.close(background.job_context(app_, app_.db, Cancel()), session.id):
         words += piece
         sys.stdout.write(clean(piece))
         sys.stdout.flush()
     if words:
         output.say()
-    summary = summaries.compose(app_.db, session.id, words, method, name)
-    closing.close_with(app_.db, session.id, summary, app_.time, rounds)
     output.note(Receipt(f"closed {session.handle} “{sessions.name(app_.db, session)}”"))
     if session.closed_at is None:  # else these changes were reported before, and later ones are of other sessions
         for line in review.changed_since_opened(app_.db, session.id, session.owner, "agent facts review"):

@@ -18,13 +18,11 @@ from agent_cli.app import background, models, turns, upkeep
 from agent_cli.app.app import App
 from agent_cli.errors import AgentError, StoreBusy, UsageError
 from agent_cli.llm.model import Cancel, ChatModel
-from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.facts.facts import Fact
 from agent_cli.memory.lifecycle import closing, rewind
 from agent_cli.memory.planner.tasks import Task
 from agent_cli.memory.review import review
-from agent_cli.memory.summaries import summaries
 from agent_cli.messages import Origin, Part, Receipt
 from agent_cli.store import ids
 from agent_cli.store.db import Database
@@ -181,14 +179,8 @@ class Conversation:
 
         def work(cancel: Cancel, approve: Approve) -> Iterator[Event]:
             with self.app.db.another_connection() as db:
-                rounds, summary = tombstones.erasure_count(db), ""
-                job_context = background.job_context(self.app, db, cancel)
-                words, method, name = summariser.session_words(job_context, session.id)
-                for piece in words:
-                    summary += piece
+                for piece in summariser.close(background.job_context(self.app, db, cancel), session.id):
                     yield TextArrived(piece)
-                summary_row = summaries.compose(db, session.id, summary, method, name)
-                closing.close_with(db, session.id, summary_row, self.app.time, rounds)
                 self._reset()
                 yield Noticed(Receipt(f"closed {session.handle} · resume: /resume {session.handle}"))
                 for line in review.changed_since_opened(db, session.id, session.owner, "/review"):

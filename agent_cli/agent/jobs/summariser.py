@@ -9,8 +9,10 @@ from itertools import chain
 
 from agent_cli.agent.jobs.job_context import Effect, JobContext, text_of
 from agent_cli.errors import AgentError, ContextExceeded
+from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import digest, log
 from agent_cli.memory.dates.periods import Period
+from agent_cli.memory.lifecycle import closing
 from agent_cli.memory.summaries import period_summaries, summaries
 from agent_cli.messages import Message
 from agent_cli.store import ids, jobs
@@ -39,6 +41,16 @@ def session_words(context: JobContext, session: int) -> tuple[Iterator[str], str
         with suppress(ContextExceeded):
             return chain([next(words, "")], words), method, name
     return summaries.stream(transcript, ask), method, name
+
+
+def close(context: JobContext, session: int) -> Iterator[str]:
+    """Close a session with its summary, whose words are given as they arrive."""
+    db, rounds, summary = context.db, tombstones.erasure_count(context.db), ""
+    words, method, name = session_words(context, session)
+    for piece in words:
+        summary += piece
+        yield piece
+    closing.close_with(db, session, summaries.compose(db, session, summary, method, name), context.time, rounds)
 
 
 def summarise(context: JobContext, job: jobs.Job) -> Effect:
