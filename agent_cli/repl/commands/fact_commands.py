@@ -25,7 +25,6 @@ from agent_cli.values import frozen
 
 _SHOWN = 20
 _TAKES = "/remember takes a statement, as in /remember I live in Graz"
-_LAST = 50  # messages among which /remember without text finds the last typed one
 
 
 @frozen
@@ -161,8 +160,7 @@ def _keep(conversation: Conversation, said: _Statement, reach: str) -> str:
 
 def _last_said(conversation: Conversation) -> list[_Statement]:
     """The statements of the person's last message. Raises UsageError when there is none."""
-    said = log.history(conversation.app.db, conversation.id, _LAST) if conversation.id else []
-    last = next((entry for entry in reversed(said) if entry.message.role == "user"), None)
+    last = log.nth_last(conversation.app.db, conversation.id, "user", 1) if conversation.id else None
     if last is None:
         raise UsageError("nothing was said in this session yet: write what is true, as in /remember I live in Graz")
     by_hand = conversation.origin == "typed"

@@ -54,7 +54,6 @@ _ESC_TIMEOUT = 0.05  # seconds after which an Esc in vi mode is complete: the re
 _ESC_TIMEOUT_OF_EMACS = 0.5  # there it is half of a key
 _SECOND_ESC, _SECOND_ESC_OF_EMACS = 0.2, 1.0  # seconds within which it may come: in vi mode the first alone does much
 _INDENT = "  "  # of the lines of a message after its first
-_RECENT = 20  # messages among which the person's last one is searched
 _PLAIN = "bg:default fg:default"
 _PLAINLY = ("completion-menu", "completion-menu.completion", "completion-menu.meta.completion")
 _CHOSEN = ("completion-menu.completion.current", "completion-menu.meta.completion.current")
@@ -278,8 +277,7 @@ class PromptInput:
     def _last_message(self) -> tuple[str, Sequence[Part]]:
         """The command that replaces the person's last message in this session, with its words but no attached files."""
         session = self._session()
-        entries = log.history(self._app.db, session, _RECENT) if session else []
-        last = next((entry for entry in reversed(entries) if entry.message.role == "user"), None)
+        last = log.nth_last(self._app.db, session, "user", 1) if session else None
         if last is None:
             return "", ()
         without_files = [part for part in last.parts if part.origin != "file"]
