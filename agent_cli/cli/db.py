@@ -21,7 +21,7 @@ from agent_cli.store import backup as backups
 from agent_cli.store import file as files
 from agent_cli.store import file_check, keyed_hash, sealing
 from agent_cli.store.db import Database, key_of
-from agent_cli.text import format_size
+from agent_cli.text import counted, format_size
 
 # An enumeration, for an option with a Literal cannot be given again and again.
 ExportableKind = StrEnum("ExportableKind", {kind.shown: kind.shown for kind in kinds.KINDS if kind.exportable})  # type: ignore[misc]
@@ -283,6 +283,4 @@ def _path(invocation: Invocation) -> Path:
 
 
 def _rows(rows: dict[str, int]) -> str:
-    return ", ".join(
-        f"{count} {name if count == 1 else kinds.BY_NAME[name].shown_plural}" for name, count in rows.items()
-    )
+    return ", ".join(counted(count, name, kinds.BY_NAME[name].shown_plural) for name, count in rows.items())

@@ -191,7 +191,6 @@ once on, what is old and part of the next longer summary goes by itself, without
 _NOT_OLD = "nothing is old enough to be removed"
 
 PinnableHandles = Annotated[list[str], Argument(metavar="ID…", help="Sessions and summaries, as in s4, y7.")]
-Candidates = Sequence[retention.RetentionCandidate]
 
 
 @retention_app.callback(invoke_without_command=True)
@@ -285,7 +284,7 @@ def _going(each: retention.RetentionCandidate) -> tuple[str, ...]:
     return each.handle, each.period, _format_counts(_counts([each]))
 
 
-def _levels(app_: App, limits: retention.Policy, items: Candidates) -> list[dict[str, Any]]:
+def _levels(app_: App, limits: retention.Policy, items: Sequence[retention.RetentionCandidate]) -> list[dict[str, Any]]:
     """For each level its limit, how much there is, how much would go, and how much is kept for which reason."""
     totals = retention.stored_counts(app_.db)
     reasons = ("", retention.NOT_SUMMARISED, retention.PINNED, retention.OPEN, retention.HAS_SOURCES)

@@ -63,7 +63,7 @@ def command(
 def lines(app_: App, done: Exchange) -> list[str]:
     """What an exchange did."""
     new = [
-        f"{many} {kind if many == 1 else kinds.BY_NAME[kind].shown_plural}"
+        counted(many, kind, kinds.BY_NAME[kind].shown_plural)
         for kind, many in done.taken.new.items()
         if kind in kinds.BY_NAME
     ]

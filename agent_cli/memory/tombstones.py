@@ -41,10 +41,9 @@ def erased_among(db: Database, texts: Iterable[str], owner: str = PERSON) -> set
     return {text for text, at in zip(asked, _times(db, asked, owner), strict=True) if at}
 
 
-def erased_at(db: Database, texts: Iterable[str], owner: str = PERSON) -> str:
-    """When this owner last erased one of these texts; empty: none was erased."""
-    asked = [text for text in texts if text.strip()]
-    return max(_times(db, asked, owner), default="") if any_exist(db) else ""
+def erased_at(db: Database, text: str) -> str:
+    """When the person erased this text; empty: it was not erased."""
+    return _times(db, [text], PERSON)[0] if text.strip() and any_exist(db) else ""
 
 
 def _times(db: Database, texts: Iterable[str], owner: str) -> list[str]:

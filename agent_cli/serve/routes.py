@@ -165,7 +165,7 @@ def router(state: ServerState) -> APIRouter:
 
     @routes.get("/tasks", summary="What is to be done")
     def list_tasks(request: Request, asked: Annotated[TaskQuery, Query()]) -> TaskList:
-        with state.connection() as db:
+        with state.app.db.another_connection() as db:
             found = tasks.listing(db, request.state.caller.owner, asked.state, asked.limit)
         return TaskList(tasks=[_task_answer(each) for each in found])
 
@@ -176,13 +176,13 @@ def router(state: ServerState) -> APIRouter:
             due = due_times.parse(without_surrogates(new.when), time(), moments.local_zone())
         except UsageError as error:
             raise Refused(422, "no_time", clean(str(error))) from None
-        with state.connection() as db:
+        with state.app.db.another_connection() as db:
             return _task_answer(tasks.add(db, caller.scope, without_surrogates(new.text), due, time, origin="http"))
 
     @routes.post("/tasks/{task}/done", summary="Mark a task as done; one that repeats moves to its next time")
     def complete_task(request: Request, task: TaskHandle) -> TaskAnswer:
         caller = _writer(request)
-        with state.connection() as db:
+        with state.app.db.another_connection() as db:
             try:
                 found = tasks.get(db, ids.number("task", task), caller.owner)
             except UsageError:
@@ -202,7 +202,7 @@ def router(state: ServerState) -> APIRouter:
             raise Refused(422, "arguments", str(error)) from error
         weighed: dict[str, Any] = {"current_place": app.scope.place, "fact_half_life": app.fact_half_life}
         allowed = Filter(caller.owner, asked.kind, since=since, until=until, **weighed)
-        with state.connection() as db:
+        with state.app.db.another_connection() as db:
             embedder = None
             if caller.writes:
                 with suppress(StoreError):  # what was said last is indexed first; where it cannot be, the rest is found
@@ -215,7 +215,7 @@ def router(state: ServerState) -> APIRouter:
     def figures(request: Request) -> Response:
         caller: callers.Caller = request.state.caller
         gauges = {"agent_turns_running": state.turns.running, "agent_turns_waiting": state.turns.waiting}
-        with state.connection() as db:
+        with state.app.db.another_connection() as db:
             text = metrics(db, caller, gauges)
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 

@@ -352,7 +352,7 @@ class ServerState:
         """Mark the tasks of callers with a memory of their own that fall due, which is an event of theirs."""
         interval = timedelta(minutes=self.app.config.remind_again)
         while not self.stopping.wait(_REMIND_SECONDS):
-            with suppress(StoreError), self.connection() as db:  # a busy file: the next look will do
+            with suppress(StoreError), self.app.db.another_connection() as db:  # a busy file: the next look will do
                 for owner in {each.owner for each in callers.listing(db) if not (each.mine or each.revoked_at)}:
                     tasks.claim_due(db, owner, self.app.time, interval)
 
@@ -362,17 +362,16 @@ class ServerState:
         def end() -> None:
             self._worker.end(_JOB_STOP_SECONDS)
             self._reminding.join()
-            with suppress(AgentError), self.connection() as db:  # what is left open is closed at the next start
+            with (
+                suppress(AgentError),
+                self.app.db.another_connection() as db,
+            ):  # what is left open is closed at the next start
                 for session in callers.open_sessions(db):
                     closing.close(db, session, self.app.time, actor="program")
 
         self.stopping.set()
         await self.turns.close()
         await asyncio.to_thread(end)
-
-    def connection(self) -> Database:
-        """A connection of the thread that asks for it; it is closed at the end of the block."""
-        return self.app.db.another_connection()
 
     def app_of(self, caller: callers.Caller) -> App:
         """The app with this caller as owner. The folders, feeds and tool servers in the settings are the person's: a
@@ -400,7 +399,7 @@ class ServerState:
         """Run `work` with a connection on a thread, so that the event loop does not wait."""
 
         def run() -> T:
-            with self.connection() as db:
+            with self.app.db.another_connection() as db:
                 return work(db)
 
         return await asyncio.to_thread(run)
@@ -458,7 +457,7 @@ def resume_session(db: Database, app: App, handle: str) -> int:
 
 def _run_logged(state: ServerState, request: TurnRequest, queued: Turn) -> Iterator[JsonObject]:
     app = state.app_of(request.caller)
-    with state.connection() as db:
+    with state.app.db.another_connection() as db:
         reminders: list[tasks.Reminder] = []
         if not request.caller.mine:  # those of its own tasks that came up since its last message
             last = sessions.latest(db, app.scope.owner)

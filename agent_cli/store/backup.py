@@ -416,7 +416,7 @@ def _set_aside(current: Path, former: Path) -> Iterator[None]:
 def _refuse_target(db: Path, path: Path, force: bool) -> None:
     if path.is_dir():
         raise UsageError(f"{path} is a folder; name a file in it, as in {path / 'memory-backup.db'}")
-    if path.resolve() in {db.resolve().with_name(db.name + end) for end in ("", "-wal", "-shm", "-journal")}:
+    if path.resolve() in file.with_journals(db.resolve()):
         raise UsageError(f"{path} is the database itself; name another file")
     if path.exists() and not force:
         raise UsageError(f"{path} exists already; name another file, or say --force to write over it")

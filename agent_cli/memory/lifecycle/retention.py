@@ -19,7 +19,7 @@ from agent_cli.errors import ConfigError
 from agent_cli.memory.conversations import callers, digest, log, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import facts
-from agent_cli.memory.planner import tasks
+from agent_cli.memory.planner import rows
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import index, recall_log, word_tables
 from agent_cli.memory.summaries import period_summaries, summaries
@@ -164,7 +164,7 @@ def _remove(search: "_Search", batch: Sequence[int], time: clock.Clock, lazily: 
             messages = db.column(of_sessions, (erasable,))
             index.erase(db, "m", messages, lazily=lazily)  # while it can read them; then what refers to them
             recall_log.erase_for_messages(db, messages)
-            tasks.detach(db, messages)
+            rows.detach(db, "task", "message_id", messages)
             callers.erase_answered(db, messages)
             facts.drop_source(db, messages)
             digest.erase(db, erasable)

@@ -2,7 +2,7 @@
 interval until the task is done or snoozed. Times of a repeating task that were missed are shown once, with their
 number."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta, tzinfo
 from typing import Any, Literal
 
@@ -303,11 +303,6 @@ def _mark_reminded(db: Database, task: Task, time: clock.Clock, now: datetime) -
     moved |= {"reminded_at": clock.utc(now), "reminded": 1 if first else task.reminded + 1}
     rows.change(db, "task", task.id, time, "reminded", actor="program", **moved)
     return Reminder(get(db, task.id, task.owner), since, times, first)
-
-
-def detach(db: Database, messages: Sequence[int]) -> None:
-    """Keep tasks whose message is deleted. Runs in the caller's transaction."""
-    rows.detach(db, "task", "message_id", messages)
 
 
 LINEAGE = rows.owner(

@@ -191,7 +191,8 @@ def fetch(
     """The candidates, with the words of the question in and around each (`places`). What says no more than the question
     is left out where that is in the log, around others too."""
     db, now, known = request.db, request.now, known or Known()
-    between_people = is_between_people(db)  # else only what stands before one tells what it is about: see _contexts
+    # Where nobody else speaks, only what stands before one tells what it is about: see _contexts.
+    between_people = db.value("select exists (select 1 from speaker where name not in ('user', 'assistant'))")
     around_them = (around if between_people else around[1:2] for around in places.values())
     contexts = set(chain.from_iterable(around_them)) - places.keys() - {0}
     values = {"ids": [*places, *contexts], "candidates": len(places), "current_place": request.allowed.current_place}
@@ -359,11 +360,6 @@ def _dated(request: Request, rows: Collection[CandidateRow], question: Question)
 
 def timestamp(date: str) -> float:
     return datetime.fromisoformat(date).timestamp()
-
-
-def is_between_people(db: Database) -> bool:
-    """Whether some of what was said may be so; else all of it is between the person and the assistant."""
-    return bool(db.value("select exists (select 1 from speaker where name not in ('user', 'assistant'))"))
 
 
 def _contexts(said: Mapping[int, Row], one: Row, around: Around) -> tuple[str, str, str]:

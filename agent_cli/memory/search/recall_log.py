@@ -71,18 +71,13 @@ def erase_for_messages(db: Database, messages: Sequence[int]) -> None:
     db.execute("delete from recollection where message_id in (select value from json_each(?))", (messages,))
 
 
-def latest_message(db: Database, owner: str) -> int | None:
-    found = db.value("select max(id) from said where owner = ? and role = 'user'", (owner,))
-    return None if found is None else int(found)
-
-
 def message_id(db: Database, owner: str, handle: str | None = None) -> int:
     """The id of the person's message with this handle, or of the last one. Raises UsageError."""
     if handle is None:
-        message = latest_message(db, owner)
-        if message is None:
+        latest = db.value("select max(id) from said where owner = ? and role = 'user'", (owner,))
+        if latest is None:
             raise UsageError("nothing has been asked yet")
-        return message
+        return int(latest)
     message = ids.number("message", handle)
     if not db.value("select 1 from message where id = ? and owner = ?", (message, owner)):
         raise UsageError(f"there is no message m{message}")

@@ -210,7 +210,7 @@ def _rank(stamp: int, uid: str, value: Any) -> tuple[int, str, str]:
 
 def _insert(memory: MemoryContext, row: _Arrived, taken: Taken) -> bool:
     db, kind, uid, values = memory.db, row.table.name, row.uid, row.values
-    if tombstones.erased_at(db, [remembered_text(kind, values)]) > row.data.get("known", ""):
+    if tombstones.erased_at(db, remembered_text(kind, values)) > row.data.get("known", ""):
         changes.mark_deleted(db, kind, uid, sent=True)
         return True
     id = db.insert(kind, {"uid": uid, **values})

@@ -594,7 +594,9 @@ class TurnRenderer:
                     self._spinner.hide()
                     self._end_thinking()
                     self._announce("Answer:")
-                    self._begin_answer()
+                    if not self._in_answer and not self._display.screen_reader:
+                        self._out.write("\n")  # above the first line, and above that behind a notice
+                    self._in_answer = True
                 self._answer.write(text)
             case events.TextWasThinking():
                 self.say("(that was the model thinking aloud; it is not kept as the answer)")
@@ -632,12 +634,6 @@ class TurnRenderer:
         self._end_thinking()
         self._answer.end()
         self._in_answer = False
-
-    def _begin_answer(self) -> None:
-        """Leave a line blank above the first line of an answer, and above that behind a notice."""
-        if not self._in_answer and not self._display.screen_reader:
-            self._out.write("\n")
-        self._in_answer = True
 
     def _wait(self, label: Callable[[], str], hint: str = "") -> None:
         self._announce("Thinking.")

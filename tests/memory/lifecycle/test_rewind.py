@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from agent_cli.agent import carry_over
+from agent_cli.errors import UsageError
 from agent_cli.memory import search_sources
 from agent_cli.memory.conversations import digest, log, sessions
 from agent_cli.memory.dates import periods
@@ -83,7 +84,8 @@ def test_a_session_of_which_all_is_taken_back_is_in_no_list_and_is_no_latest(db,
     assert sessions.listing(db, HERE.owner, 5) == []
     assert sessions.latest(db, HERE.owner) is None
     assert sessions.all_of(db, HERE.owner) == []
-    assert recall_log.latest_message(db, HERE.owner) is None
+    with pytest.raises(UsageError):
+        recall_log.message_id(db, HERE.owner)
     assert carry_over.compose(db, HERE, NOON)[0].text == ""
     closing.close(db, session, noon)
     assert summaries.of_session(db, session) is None
