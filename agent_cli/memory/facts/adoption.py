@@ -419,7 +419,8 @@ def _ended_by(memory: MemoryContext, claim: Claim) -> list[Fact]:
         denied = replace(claim.triple, predicate=triples.opposite(claim.triple.predicate))
         found = with_triple(memory.db, memory.scope.owner, denied)
     else:
-        alike = facts.without_triple(memory.db, memory.scope.owner, f"{claim.statement.split(' ')[0]} ")
+        where = "owner = ?1 and predicate = '' and statement >= ?2 and statement < ?2 || char(1114111) order by +id"
+        alike = facts.FACTS.select(memory.db, where, (memory.scope.owner, f"{claim.statement.split(' ')[0]} "))
         found = [each for each in alike if _deny_each_other(memory.db, each.statement, claim.statement)]
     scope = claim.place, claim.session
     return [each for each in found if each.is_open(memory.time()) and (each.place, each.session_id) == scope]

@@ -122,13 +122,6 @@ def accepted_values(db: Database, owner: str, subject: str, predicates: Sequence
     return FACTS.select(db, where, (owner, subject, predicates))
 
 
-def without_triple(db: Database, owner: str, beginning: str) -> list[Fact]:
-    """The accepted facts without a triple whose words begin so."""
-    where = """owner = ?1 and predicate = '' and statement >= ?2 and statement < ?2 || char(1114111)
-               and +state = 'accepted' and +hidden_at is null and operation <> 'delete' order by +id"""
-    return FACTS.select(db, where, (owner, beginning))
-
-
 def similar(db: Database, owner: str, statement: str) -> list[Fact]:
     """Facts in any state that say nearly the same, numbers ignored. Read are those with one of so many of the rarest
     marks that any similar statement has one (prefix filtering: Chaudhuri and others, 2006)."""

@@ -67,11 +67,6 @@ def content_words(query: str) -> list[str]:
     return [word for word in words if word not in STOP_WORDS] or words
 
 
-def with_umlauts(word: str) -> str:
-    """The word as it is written on a German keyboard: "Küche" for "Kueche"."""
-    return re.sub("ae|oe|ue|ss", lambda found: {"ae": "ä", "oe": "ö", "ue": "ü", "ss": "ß"}[found[0]], word)
-
-
 def only_asks(word: str) -> bool:
     """Whether a word of a question need not be in its answer, as "when" and "remember"."""
     return _ASKING.fullmatch(word) is not None

@@ -5,6 +5,7 @@ common ones count where they stand beside these: dropping them outright costs fo
 """
 
 import math
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
@@ -35,6 +36,7 @@ SURE = 60  # hits that no row with further words may exceed, or they lead too
 ASKING = 0.4  # weight of a word that need not be in the answer, as "now" and "remember"
 _PAST, _FUTURE = languages.pattern(r"\b<PAST_QUESTION>\b"), languages.pattern(r"\b<FUTURE_QUESTION>\b")
 _MOST, _ONCE = 1.6, 1.3  # times its idf: about the most that a word adds to a score, and that one said once adds
+_UMLAUTS = {"ae": "ä", "oe": "ö", "ue": "ü", "ss": "ß"}  # how they are typed where the keyboard has none
 _NONE: Mapping[str, float] = {}
 _Hits = Mapping[int, float]  # passages, and the score of each
 
@@ -193,7 +195,7 @@ def parse(request: Request, *, counted: bool = True) -> Question:
         return max(0, word_tables.count(db, name(), phrase, rows, files) - excluded) if counted else 0
 
     def as_written(word: str) -> str:
-        umlauts = terms.with_umlauts(word)
+        umlauts = re.sub("|".join(_UMLAUTS), lambda found: _UMLAUTS[found[0]], word)
         return umlauts if umlauts != word and not count(quoted(word)) and count(quoted(umlauts)) else word
 
     words = {word: count(quoted(word)) for word in map(as_written, terms.content_words(request.query))}
