@@ -37,6 +37,7 @@ _OTHER, _BETWEEN = languages.pattern("<OTHER>"), languages.pattern("<BETWEEN_DAY
 _TOPIC = languages.pattern("<TIME_AS_TOPIC>")
 _NO_TIME = languages.pattern(r"<NO_TIME>?[.!]?")
 _UNIVERSAL = text.Pattern(r"(.*\d(?: ?[ap]m)?) ?(?:UTC|GMT|Z)", re.IGNORECASE)
+_ARTICLE = languages.pattern("<ARTICLE_OF_DATE>")
 _FILLER = languages.pattern(r"(?:\b<AROUND_TIME>\b|[\s,.;@])*")
 _REMIND_ME = languages.pattern(languages.spaced(languages.alternatives("REMIND_ME")))
 _REMIND, _REMIND_TO = languages.pattern(r"<REMIND>\b"), languages.pattern(r"\b<REMIND_TO>\b")
@@ -341,23 +342,33 @@ def _repeating() -> str:
 
 
 def _locate(sentence: str) -> _Found:
-    """The last match of each kind; none overlapping. Raises UsageError for two times joined by "and"."""
+    """The likeliest match of each kind, none overlapping. Raises UsageError for two times joined by "and"."""
     if len(sentence) > _MAX_SENTENCE:
         raise UsageError(f"that is too long for a task: use at most {_MAX_SENTENCE} characters, or keep it as a note")
     left = sentence = _correct_day_names(sentence)
-    found = _Found([], {})
-    for kind, pattern in _patterns().items():
+    found, patterns, passed_over = _Found([], {}), _patterns(), list[re.Match[str]]()
+    for kind, pattern in patterns.items():
         if kind in ("part", "clock"):
             fits = [each for each in pattern.finditer(left) if _is_time_of_day(kind, each, sentence, found.matches)]
-            for one, other in pairwise(fits):
-                if _JOINED.fullmatch(sentence[one.end() : other.start()]):
-                    both = sentence[one.start() : other.end()].strip()
-                    raise UsageError(f"“{both}” are two times: write one task for each")
+            fits = [
+                each
+                for each in fits
+                if _is_beside(each, found.matches, sentence) or not _is_beside(each, passed_over, sentence)
+            ]
+            beside = found.matches
         else:
             fits = [] if found.matches else [each for each in pattern.finditer(left) if _is_date_words(each, sentence)]
-            fits.sort(key=lambda each: "past" not in spans.groups(each))  # a day to come, where one is named too
+            beside = (
+                [each for other in ("part", "clock") for each in patterns[other].finditer(left)] if fits[1:] else []
+            )
+        for one, other in pairwise(fits) if kind in ("named_day", "part", "clock") else ():
+            between = sentence[one.end() : other.start()]
+            if _JOINED.fullmatch(between) and (kind != "named_day" or between.strip() != ","):  # "tomorrow, Monday"
+                both = sentence[one.start() : other.end()].strip()
+                raise UsageError(f"“{both}” are two times: write one task for each")
         if fits:
-            match = fits[-1]
+            match = max(reversed(fits), key=lambda each: _likelihood(each, beside, sentence))
+            passed_over += [each for each in fits if each is not match]
             found.matches.append(match)
             found.groups.update({kind: match[0]} | spans.groups(match))
             left = f"{left[: match.start()]}{chr(0) * len(match[0])}{left[match.end() :]}"
@@ -365,6 +376,20 @@ def _locate(sentence: str) -> _Found:
         found.groups.setdefault("part", "tonight")
     found.matches.sort(key=lambda each: each.start())
     return found
+
+
+def _likelihood(match: re.Match[str], beside: list[re.Match[str]], sentence: str) -> tuple[bool, ...]:
+    """Greater for the time that is meant than for another in the sentence, as in "tomorrow at 9 prepare the 2pm
+    presentation" and "remind me tomorrow to call Bob about the Friday meeting"."""
+    before, after = sentence[: match.start()].strip(), sentence[match.end() :].strip()
+    is_topic = _ARTICLE.match(match[0]) or _TOPIC.search(before)
+    is_past, is_beside = "past" in spans.groups(match), _is_beside(match, beside, sentence)
+    return (not is_past, _is_beside_remind(before, after), is_beside, not is_topic)
+
+
+def _is_beside(match: re.Match[str], others: list[re.Match[str]], sentence: str) -> bool:
+    pairs = (sorted((match, each), key=lambda each: each.start()) for each in others)
+    return any(_FILLER.fullmatch(sentence[one.end() : other.start()]) for one, other in pairs)
 
 
 def _is_date_words(match: re.Match[str], sentence: str) -> bool:

@@ -78,6 +78,7 @@ def test_a_vague_word_is_no_time(words):
     ("words", "why"),
     columns("""
         yesterday → is past | every day at 8am and 8pm → “at 8am and 8pm” are two times: write one task for each
+        on monday and thursday at 6pm → “on monday and thursday” are two times: write one task for each
         today at 9 → Friday 20 Nov 2026, 09:00 is past: name a time in the future
         2020-01-01 → Wednesday 1 Jan 2020, 09:00 is past: name a time in the future | 31 Feb → there is no 31 Feb
         on 31 february → there is no 31 february: name another day
@@ -165,6 +166,17 @@ def test_what_repeats_becomes_a_rule(words, rule, first):
         ("call mum tomorrow, promised yesterday", "call mum, promised yesterday", "tomorrow"),
         ("talk to the two about yesterday tomorrow at 9", "talk to the two about yesterday", "tomorrow at 9"),
         ("look at 3 flats friday 20 times", "look at 3 flats 20 times", "friday"),
+        ("tomorrow at 9:00 prepare the 14:00 presentation", "prepare the 14:00 presentation", "tomorrow at 9:00"),
+        ("call Bob at 10am tomorrow about the 3pm meeting", "call Bob about the 3pm meeting", "at 10am tomorrow"),
+        ("remind me at 9am to prepare the 2pm talk", "prepare the 2pm talk", "at 9am"),
+        ("remind me tomorrow at 9am to prepare the 2pm talk", "prepare the 2pm talk", "tomorrow at 9am"),
+        ("remind me tomorrow to prepare the Friday 9am talk", "prepare the Friday 9am talk", "tomorrow"),
+        ("remind me at 9 tomorrow to plan the Friday meeting", "plan the Friday meeting", "at 9 tomorrow"),
+        ("call Bob tomorrow about the Friday meeting", "call Bob about the Friday meeting", "tomorrow"),
+        ("remind me on Monday to book the Friday train", "book the Friday train", "on Monday"),
+        ("morgen um 9 das Paket vom Freitag abholen", "das Paket vom Freitag abholen", "morgen um 9"),
+        ("erinnere mich morgen um 9 Uhr an den Termin um 14 Uhr", "den Termin um 14 Uhr", "morgen um 9 Uhr"),
+        ("prepare the 2pm presentation tomorrow at 9am", "prepare the 2pm presentation", "tomorrow at 9am"),
     ],
 )
 def test_a_time_is_found_within_a_sentence(sentence, words, told):
