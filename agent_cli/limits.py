@@ -15,8 +15,11 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, TextIO, TypeVar
 
+from agent_cli.errors import UsageError
+
 SECONDS, MEMORY = 60.0, 1_000_000_000
 MAX_LINE = 1 << 28  # characters of a line of JSON: a session of several hundred megabytes
+MAX_INPUT = 20_000_000  # bytes of what is put into a question; no model's context holds a tenth of it
 TOO_DEEP = "it is nested too deeply"
 TOO_MUCH_MEMORY = f"it takes more than {MEMORY / 1e6:,.0f} MB of memory to be read"
 _CHUNK = 1 << 20
@@ -24,6 +27,15 @@ _JSON_SIZES = {"{": 200, "[": 64, ",": 60}  # bytes of what begins with these ch
 _STATM = "/proc/self/statm"  # its first number: the pages of address space of this process
 
 T = TypeVar("T")
+
+
+def decoded(raw: bytes, name: str) -> str:
+    """The text of a file or pipe that is put into a question. Raises UsageError with its name."""
+    if len(raw) > MAX_INPUT:
+        raise UsageError(f"{name} is larger than {MAX_INPUT // 1_000_000} MB: no model can read that at once")
+    if b"\0" in raw[:8192]:
+        raise UsageError(f"{name} is not text: nothing was sent")
+    return raw.decode("utf-8", "replace").strip("\n")
 
 
 class LimitExceeded(ValueError):

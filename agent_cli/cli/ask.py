@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from typer import Exit
 
-from agent_cli import clock, terminal
+from agent_cli import clock, limits, terminal
 from agent_cli.agent import events, policy
 from agent_cli.agent.loop import Question
 from agent_cli.app import background, models, turns, upkeep
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
 AnswerForm = Literal["stream", "whole", "json", "events", "code"]
 """How the answer is printed: as it arrives, when whole, one JSON object, a JSON line per event, its last code alone."""
-
-_LARGEST = 20_000_000  # bytes of one input; no model's context holds a tenth of it
 
 
 @dataclass(eq=False, repr=False)  # each costs time at the start
@@ -139,23 +137,15 @@ def _parts(asked: AskOptions) -> Sequence[Part]:
     parts = []
     for file in files:
         if file == stdin:
-            parts.append(Part(_decoded(sys.stdin.buffer.read(_LARGEST + 1), "standard input"), "piped"))
+            parts.append(Part(limits.decoded(sys.stdin.buffer.read(limits.MAX_INPUT + 1), "standard input"), "piped"))
             continue
         try:
             with file.open("rb") as opened:
-                parts.append(Part(_decoded(opened.read(_LARGEST + 1), str(file)), "file", str(file)))
+                parts.append(Part(limits.decoded(opened.read(limits.MAX_INPUT + 1), str(file)), "file", str(file)))
         except OSError as error:
             raise UsageError(f"{file} cannot be read: {error.strerror}") from error
     parts.append(Part(" ".join(asked.words), "typed"))
     return join_parts([part for part in parts if part.text.strip()])
-
-
-def _decoded(raw: bytes, name: str) -> str:
-    if len(raw) > _LARGEST:
-        raise UsageError(f"{name} is larger than {_LARGEST // 1_000_000} MB: no model can read that at once")
-    if b"\0" in raw[:8192]:
-        raise UsageError(f"{name} is not text")
-    return raw.decode("utf-8", "replace").strip("\n")
 
 
 def _take_keyboard() -> None:

@@ -36,7 +36,6 @@ from agent_cli.messages import Part, ToolCall, join_parts
 from agent_cli.store import ids
 from agent_cli.text import clean, map_texts, one_line, visible, without_surrogates
 
-_LARGEST = 20_000_000  # bytes of a message; no model's context holds a tenth of it
 _LISTED = 100  # sessions
 _OPTIONS = [
     schema.PermissionOption(option_id="once", name="Allow once", kind="allow_once"),
@@ -62,7 +61,7 @@ def serve(app: App) -> None:
 
 
 async def _talk(door: Any) -> None:  # without what is optional in the protocol
-    reader, writer = await acp.stdio_streams(limit=_LARGEST)
+    reader, writer = await acp.stdio_streams(limit=limits.MAX_INPUT)
     await acp.run_agent(door, _Lines(reader, writer))
 
 
@@ -89,7 +88,7 @@ class _Lines:
                         continue  # of what was sent here: two sides that answer such errors never end
                 refused = acp.RequestError(-32600, "that is no request, notification or response")
             except ValueError as error:  # also of a line that is too long
-                refused = acp.RequestError(-32700, f"that is not JSON of at most {_LARGEST:,} bytes: {error}")
+                refused = acp.RequestError(-32700, f"that is not JSON of at most {limits.MAX_INPUT:,} bytes: {error}")
             await self.send({"jsonrpc": "2.0", "id": None, "error": refused.to_error_obj()})
 
     async def close(self) -> None:

@@ -88,7 +88,7 @@ def test_asking_nothing_is_said(program, server):
 
 UNASKABLE = {
     "cannot be read: No such file or directory": lambda file: None,
-    "is not text": lambda file: file.write_bytes(b"\x7fELF\0\0"),
+    "is not text: nothing was sent": lambda file: file.write_bytes(b"\x7fELF\0\0"),
     "is larger than 20 MB: no model can read that at once": lambda file: os.truncate(file, 20_000_001),
     "cannot be read: Is a directory": lambda file: (file.unlink(), file.mkdir()),
 }
@@ -112,7 +112,8 @@ def ask_from(program, raw, *arguments):
 
 
 def test_binary_standard_input_is_said(program):
-    assert ask_from(program, b"\x89PNG\0", "what is this?") == Ran(2, "", "agent: standard input is not text\n")
+    said = "agent: standard input is not text: nothing was sent\n"
+    assert ask_from(program, b"\x89PNG\0", "what is this?") == Ran(2, "", said)
 
 
 def test_bytes_that_are_no_utf8_become_replacement_characters(program, server):

@@ -31,7 +31,7 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.styles import Style
 from prompt_toolkit.utils import is_dumb_terminal
 
-from agent_cli import kinds, terminal
+from agent_cli import kinds, limits, terminal
 from agent_cli.agent import model_context, prompt_recall
 from agent_cli.app import models
 from agent_cli.app.app import App
@@ -276,8 +276,7 @@ class PromptInput:
 
     def _last_message(self) -> tuple[str, Sequence[Part]]:
         """The command that replaces the person's last message in this session, with its words but no attached files."""
-        session = self._session()
-        last = log.nth_last(self._app.db, session, "user", 1) if session else None
+        last = log.nth_last(self._app.db, self._session(), "user", 1)
         if last is None:
             return "", ()
         without_files = [part for part in last.parts if part.origin != "file"]
@@ -509,7 +508,6 @@ ARGUMENTS: Mapping[str, Callable[[App, str], Iterable[Completion]]] = {
 }
 
 
-MAX_BYTES = 20_000_000  # bytes of one file; no model's context holds a tenth of it
 _REFERENCE = Pattern(r"(?<![^\s(\[])@(?:\"([^\"\n]+)\"|([^\s\"]+))")
 _PATH_PREFIXES = ("/", "./", "../", "~/")  # prefixes of what can only be a path
 
@@ -549,11 +547,6 @@ def _read(path: Path) -> str:
         if not stat.S_ISREG(path.stat().st_mode):
             raise UsageError(f"{path} is not a file: nothing was sent")
         with path.open("rb") as opened:
-            raw = opened.read(MAX_BYTES + 1)
+            return limits.decoded(opened.read(limits.MAX_INPUT + 1), str(path))
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}; nothing was sent") from error
-    if len(raw) > MAX_BYTES:
-        raise UsageError(f"{path} is larger than {MAX_BYTES // 1_000_000} MB: no model can read that at once")
-    if b"\0" in raw[:8192]:
-        raise UsageError(f"{path} is not text: nothing was sent")
-    return raw.decode("utf-8", "replace").strip("\n")
