@@ -6,6 +6,7 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -47,18 +48,23 @@ def parse(key: str, text: str, where: str) -> Any:
     kind = _kind(key, where)
     if kind is bool and text.lower() in ("true", "false", "1", "0", "on", "off", "yes", "no"):
         return text.lower() in ("true", "1", "on", "yes")
-    try:
-        if kind is int and (short := _SHORT.fullmatch(text)):
-            return int(short[1]) * _UNITS[short[2].lower()]
-        if kind in (int, float):
-            return kind(text)
-        if get_origin(kind) in (dict, list):
-            return limits.load_toml(f"x = {text}")["x"]
-    except limits.LimitExceeded as error:
-        raise ConfigError(f"{where}: the value of {key} cannot be read: {error}") from error
-    except ValueError:
-        pass  # returned as it is: the check names what is wrong
+    if kind is int and (short := _SHORT.fullmatch(text)):
+        return int(short[1]) * _UNITS[short[2].lower()]
+    if get_origin(kind) in (dict, list):
+        return _toml_value(text, f"{where}: the value of {key}")
+    with suppress(ValueError):  # returned as it is: the check names what is wrong
+        return kind(text) if kind in (int, float) else text
     return text
+
+
+def _toml_value(text: str, what: str) -> Any:
+    """What a text means in TOML; the text itself where it means nothing. Raises ConfigError that begins with `what`."""
+    try:
+        return limits.load_toml(f"x = {text}")["x"]
+    except limits.LimitExceeded as error:
+        raise ConfigError(f"{what} cannot be read: {error}") from error
+    except ValueError:
+        return text
 
 
 def check(key: str, value: Any, where: str) -> Any:
@@ -224,12 +230,7 @@ def write(file: Path, key: str, value: str, confirm: Callable[[str], None] = lam
         if not isinstance(document.get(name), dict):  # there is none yet, or a mistake is mended so
             document[name] = tomlkit.table()
         table: Any = document[name]
-        try:  # a number, a list or true where it reads like one, else text: nobody declares its kind
-            new = limits.load_toml(f"x = {value}")["x"]
-        except limits.LimitExceeded as error:
-            raise ConfigError(f"the value cannot be read: {error}") from error
-        except ValueError:
-            new = value
+        new = _toml_value(value, "the value")  # a number, a list or true where it reads like one: no kind is declared
         check(name, {**table.unwrap(), entry: new}, key)
         table[entry] = new
     else:

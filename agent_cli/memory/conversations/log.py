@@ -193,12 +193,12 @@ def history(
     return entries
 
 
-def nth_last(db: Database, session: int, role: Role, n: int) -> Entry | None:
+def nth_last(db: Database, session: int | None, role: Role, n: int) -> Entry | None:
     """The n-th last complete message with text of a role in a session."""
     query = """select id from said where session_id = ? and role = ? and text <> '' and finish is not null
                order by id desc limit 1 offset ?"""
     id = db.value(query, (session, role, n - 1))
-    return None if id is None else history(db, session, after=id - 1, before=id + 1)[0]
+    return history(db, session, after=id - 1, before=id + 1)[0] if session and id else None
 
 
 def session_of(db: Database, id: int) -> int | None:

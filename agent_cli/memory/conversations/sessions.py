@@ -182,8 +182,7 @@ def last_here(db: Database, scope: Scope, terminal: str) -> Session | None:
 def erase(db: Database, found: Sequence[int]) -> None:
     """Delete sessions; one that a running process has open, which will write to it, is emptied but stays."""
     for id in found:
-        held_by = db.value("select holder from session where id = ?", (id,))
-        if held_by and holder.is_alive(held_by):
+        if is_held(db, id):
             change(db, id, title="", opening=None, source=None, external_id=None)
             changes.rename(db, "session", id)
         else:

@@ -136,7 +136,7 @@ def btw(conversation: Conversation, argument: str) -> Work:
 
 def _asked(conversation: Conversation, n: int = 1) -> log.Entry:
     """The n-th last message of the person. Raises UsageError."""
-    found = log.nth_last(conversation.app.db, conversation.id, "user", n) if conversation.id and n else None
+    found = log.nth_last(conversation.app.db, conversation.id, "user", n) if n else None
     if found is None:
         if not n:
             raise UsageError("/edit 1 is your last message, /edit 2 the one before")
@@ -182,9 +182,7 @@ def _answer(conversation: Conversation, argument: str) -> log.Entry:
     """The last answer or the n-th last. Raises UsageError."""
     if argument and not (argument.isdecimal() and int(argument)):
         raise UsageError(f"{argument!r} is not the number of an answer: 1 is the last, 2 the one before")
-    found = (
-        log.nth_last(conversation.app.db, conversation.id, "assistant", int(argument or 1)) if conversation.id else None
-    )
+    found = log.nth_last(conversation.app.db, conversation.id, "assistant", int(argument or 1))
     if found is None:
         raise UsageError("there is no such answer in this session" if argument else "nothing was answered here yet")
     return found

@@ -80,7 +80,7 @@ def update(conversation: Conversation, argument: str) -> str:
     """
     app = conversation.app
     app.refuse_incognito()
-    last = log.nth_last(app.db, conversation.id, "user", 1) if conversation.id else None
+    last = log.nth_last(app.db, conversation.id, "user", 1)
     if last is None or conversation.id is None:
         raise UsageError("nothing was said in this session yet; /remember TEXT keeps a fact")
     said_at = clock.local(last.at, last.utc_offset)
@@ -160,7 +160,7 @@ def _keep(conversation: Conversation, said: _Statement, reach: str) -> str:
 
 def _last_said(conversation: Conversation) -> list[_Statement]:
     """The statements of the person's last message. Raises UsageError when there is none."""
-    last = log.nth_last(conversation.app.db, conversation.id, "user", 1) if conversation.id else None
+    last = log.nth_last(conversation.app.db, conversation.id, "user", 1)
     if last is None:
         raise UsageError("nothing was said in this session yet: write what is true, as in /remember I live in Graz")
     by_hand = conversation.origin == "typed"
