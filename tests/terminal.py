@@ -68,7 +68,7 @@ class Terminal:
     ):
         self.screen = screen or pyte.Screen(COLUMNS, ROWS)
         self._stream = pyte.ByteStream(self.screen)
-        self._text: str | None = None  # what is drawn in the screen, until more is drawn
+        self._rows: dict[int, str] = {}  # as they were read, until they are drawn anew
         self.raw = b""
         self._keys, end = pty.openpty()
         self.resize(self.screen.lines, self.screen.columns)
@@ -82,14 +82,17 @@ class Terminal:
     @property
     def text(self) -> str:
         """What stands on the screen, without the blanks at the ends of lines."""
-        if self._text is None:
-            self._text = "\n".join(self._row(number) for number in range(self.screen.lines)).rstrip()
-        return self._text
+        return self._down_to(self.screen.lines)
+
+    def _down_to(self, end: int) -> str:
+        return "\n".join([self._row(number) for number in range(end)]).rstrip()
 
     def _row(self, number: int) -> str:
         """A tenth of the work of Screen.display, which looks at every cell. Behind a wide character stands an empty."""
-        cells = self.screen.buffer.get(number, {})
-        return "".join(cells[column].data for column in range(max(cells, default=-1) + 1)).rstrip()
+        if number not in self._rows:
+            cells = self.screen.buffer.get(number, {})
+            self._rows[number] = "".join([cells[column].data for column in range(max(cells, default=-1) + 1)]).rstrip()
+        return self._rows[number]
 
     @property
     def pid(self) -> int:
@@ -105,7 +108,9 @@ class Terminal:
             return False
         self.raw += piece
         self._stream.feed(piece)
-        self._text = None
+        for number in self.screen.dirty:
+            self._rows.pop(number, None)
+        self.screen.dirty.clear()
         return True
 
     def until(self, true: Callable[[], Any], what: str, seconds: float = 30) -> "Terminal":
@@ -167,8 +172,7 @@ class Terminal:
     @property
     def line(self) -> str:
         """What stands where the cursor is."""
-        below = self.screen.cursor.y + 1
-        return "\n".join(self._row(number) for number in range(below)).rstrip().rsplit("\n", 1)[-1]
+        return self._down_to(self.screen.cursor.y + 1).rsplit("\n", 1)[-1]
 
     def ended(self) -> int:
         """Read to the end and give the exit code, or the signal as a negative number."""

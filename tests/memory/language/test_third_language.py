@@ -75,12 +75,10 @@ def test_a_third_language_is_one_module():
 def test_only_the_module_of_german_has_german_words():
     found = {}
     for file in FILES:
-        documented = {id(each.value) for each in ast.walk(tree(file)) if isinstance(each, ast.Expr)}
-        words = (
-            each.value
-            for each in ast.walk(tree(file))
-            if isinstance(each, ast.Constant) and isinstance(each.value, str) and id(each) not in documented
-        )
+        nodes = [*ast.walk(tree(file))]
+        documented = {id(each.value) for each in nodes if isinstance(each, ast.Expr)}
+        constants = (each for each in nodes if isinstance(each, ast.Constant) and id(each) not in documented)
+        words = (each.value for each in constants if isinstance(each.value, str))
         if german := [each for each in words if GERMAN.search(each)]:
             found[module(file)] = german
     assert found.keys() - {"memory.language.english"} == {"memory.language.german"}, found

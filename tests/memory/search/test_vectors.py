@@ -205,7 +205,7 @@ def large(tmp_path_factory):
     database = empty(tmp_path_factory.mktemp("large") / "memory.db")
     made = vectors.create(database, "chance", WIDE, 0.1)
     drawn = random.Random(5)
-    all_ = [[drawn.choice((-0.125, 0.125)) for _ in range(WIDE)] for _ in range(MANY)]
+    all_ = [drawn.choices((-0.125, 0.125), k=WIDE) for _ in range(MANY)]
     with database.write():
         for id, vector in enumerate(all_, 1):
             vectors.insert(database, made, id, vector)
