@@ -73,6 +73,11 @@ def test_the_servers_own_variable_counts_where_nothing_of_ours_is_said(file):
         ("options = 1", ", line 1: options = 1 must be a table"),
         ('# mine\n[rules]\nnow = "no"', f', line 2: rules = {{ now = "no" }} {RULES}'),
         ("[rules]\nnow = [1]", f", line 1: rules = {{ now = [1] }} {RULES}"),
+        (
+            '[retention]\nday = "30x"',
+            ', line 1: retention = { day = "30x" } must say "keep" of each grain, or how long as in "48h", "30d", '
+            '"6w", "6mo", "4q" or "2y"',
+        ),
         ("[prices]\nm = [1]", ", line 1: prices = { m = [1] } must be pairs of prices, as in [0.15, 0.60]"),
         ("[prices]\nm = [-1, 2]", ", line 1: prices = { m = [-1, 2] } must be pairs of prices, as in [0.15, 0.60]"),
         ('model = "m"\nmodel = "n"', ", line 2 is not valid TOML: "),

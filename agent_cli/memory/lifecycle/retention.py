@@ -15,7 +15,6 @@ from typing import Any
 from dateutil.relativedelta import relativedelta
 
 from agent_cli import clock
-from agent_cli.errors import ConfigError
 from agent_cli.memory.conversations import callers, digest, log, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.facts import facts
@@ -86,18 +85,11 @@ class RetentionCandidate:
 
 
 def policy(table: Mapping[str, str]) -> Policy:
-    """The limits of the setting `retention`. Raises ConfigError."""
+    """The limits of the setting `retention`, which was checked as it was read."""
     ages = dict(zip(LIMITS, PRESETS[table["preset"]], strict=True)) if "preset" in table else {}
     ages |= {level: value for level, value in table.items() if level != "preset"}
-    limits = {}
-    for level in LIMITS:
-        age = ages.get(level, "keep")
-        match = re.fullmatch(r"(\d+) ?(h|d|w|mo|q|y)", age)
-        if match:
-            limits[level] = Limit(int(match[1]), match[2])
-        elif age != "keep":
-            raise ConfigError(f'retention: {level} = {age!r} must be "keep" or an age, as in "48h" or "6mo"')
-    return limits
+    read = {level: re.fullmatch(r"(\d+) ?(h|d|w|mo|q|y)", ages.get(level, "keep")) for level in LIMITS}
+    return {level: Limit(int(match[1]), match[2]) for level, match in read.items() if match}
 
 
 def limit_of(limits: Policy, level: str) -> Limit | None:
@@ -298,10 +290,9 @@ def _old_period_summaries(search: _Search, before: datetime) -> Iterator[Retenti
 def _is_summarised(search: _Search, owner: str, period: periods.Period, id: int, at: str) -> bool:
     """Whether all periods around it have ended, have a later summary with this one as a source, and await no other."""
     db, around = search.db, periods.enclosing(period)
-    for each in (period, *around):
-        subject = period_summaries.subject(owner, each.key)
-        if jobs.is_pending(db, period_summaries.JOB, subject):
-            return False
+    subjects = [period_summaries.subject(owner, each.key) for each in (period, *around)]
+    if any(jobs.is_pending(db, period_summaries.JOB, subject) for subject in subjects):
+        return False
     includes = """select 1 from summary y join summary_source o
                     on o.summary_id = y.id and o.sentence = 0 and o.kind = 'summary' and o.row = ?
                   where y.owner = ? and y.period = ? and y.period <> '' and y.at >= ?"""

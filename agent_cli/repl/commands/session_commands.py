@@ -155,8 +155,6 @@ def lock(conversation: Conversation, argument: str) -> Result:
 
     lock_after in [seal] of the settings does it after so many minutes without a key.
     """
-    if argument:
-        raise commands.unexpected("/lock", argument)
     if not conversation.app.db.key:
         return "the file is not sealed, so there is no key to ask for: `agent db seal` seals it"
     raise Leave(conversation.app, locks=True)
