@@ -76,7 +76,7 @@ def backup(
 def export(
     app_: App, kind: list[ExportableKind] | None = option("--kind", "Only this kind; may be given again.")
 ) -> None:
-    """Print everything that is remembered as JSON lines: `agent db export > FILE`."""
+    """Print everything as JSON lines: `agent db export > FILE`."""
     for row in transfer.export_rows(app_.db, app_.scope.owner, [_NAMES[each.value] for each in kind or ()]):
         output.put_json_line(row)
 
