@@ -123,7 +123,7 @@ def _keep(question: loop.Question, message: int, request: capture.MemoryRequest)
     with context.db.write():
         if typed:
             added = [adoption.add(memory, each) for each in claims]
-            lines = [adoption.receipt(each, memory.time(), at_prompt=True) for each in added]
+            lines = [adoption.receipt(memory, each, at_prompt=True) for each in added]
         else:
             review = "/review" if question.at_keyboard else "agent facts review"
             waiting, lines = adoption.propose_each(memory, claims, actor="person")

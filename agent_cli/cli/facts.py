@@ -143,7 +143,7 @@ def _add(app_: App, words: str, details: dict[str, Any]) -> None:
         _queue(app_, words, details)
         raise NobodyAsked(f"nothing counts yet: {consent.NO_TERMINAL}") from error
     for adopted in _together(app_, adoption.claims(words, "typed", **details), adoption.add):
-        output.say(adoption.receipt(adopted, app_.time()))
+        output.say(adoption.receipt(app_.memory, adopted))
         fact = adopted.fact
         if "[masked: " in fact.statement and "[masked: " not in words:
             output.note(f"a secret in it was masked; `agent facts edit {fact.handle} WORDS` keeps what you write there")
@@ -164,7 +164,7 @@ def approve(app_: App, handles: FactHandles = None, every: DecideAll = False, ye
     shown = [line for each in waiting for line in _proposal_lines(app_, each)]
     consent.obtain(app_, _question("accept", shown, len(waiting)), "nothing was accepted")
     for adopted in _together(app_, waiting, adoption.accept):
-        output.say(adoption.receipt(adopted, app_.time()))
+        output.say(adoption.receipt(app_.memory, adopted))
 
 
 @app.command(decides=True)

@@ -31,6 +31,7 @@ LONGEST = 2000  # characters of a fact
 _READ = 2000  # facts at most that are compared
 _BATCH = 100  # imported lines of one transaction
 _PAUSE = 0.02  # seconds between these, so that other programs get their turn to write
+_VERB_FIRST = languages.pattern(r"^(\S+) (<SELF>)\b")  # "jetzt nehme ich" without "jetzt"
 _VERB = languages.pattern(r"^(?:<SELF> \S+|\S+ <SELF>) (?:<NOW> )?")  # "I use", "trinke ich jetzt"
 _BY_PERSON = languages.pattern(r"<SELF>\b")
 _AND = languages.pattern(r"(,? <AND> (?!<FIRST_OF_TWO_NOUNS>)(?:<THAT> )?)")  # between clauses
@@ -43,10 +44,7 @@ _STATES = {
     EXPIRED: "was proposed before and expired",
 }
 
-_HABIT = languages.pattern(  # "I use emacs now", "jetzt verwende ich emacs"
-    r"(?:<NOW>,? )?(?:(?=\S+ (?:<NOW> )?(?P<verb><HABIT>)\b)<SELF> (?:<NOW> )?<HABIT>|(?P<inverted><HABIT>) <SELF>)"
-    r"(?: <NOW>)? (?P<what>.+?)(?:,? <NOW>)?"
-)
+_HABIT = languages.pattern(r"<SELF> (?P<verb><HABIT>) (?P<what>.+)")
 _NOW = languages.pattern(r"\b<NOW>\b")
 _NOW_BESIDE = languages.pattern(
     r"(?<!for)(?<!until)(?<!bis)(?<! ab),? <NOW>\b(?! (?:and|or|that)\b)|^<NOW>,? (?=<SELF>\b)"
@@ -529,9 +527,10 @@ def format_names(found: Iterable[Fact]) -> str:
     return ", ".join(f"{each.handle} “{facts.name(each)}”" for each in found)
 
 
-def receipt(adopted: Adopted, now: datetime, *, at_prompt: bool = False) -> str:
+def receipt(memory: MemoryContext, adopted: Adopted, *, at_prompt: bool = False) -> str:
     """The receipt for an accepted fact; at the prompt it names the slash command that takes it back."""
-    fact, replaced, dates = adopted.fact, adopted.replaced, format_dates(adopted.fact, now)
+    fact, replaced, now = adopted.fact, adopted.replaced, memory.time()
+    dates = format_dates(fact, now)
     if not adopted.new:
         return f"{format_names([fact])} was known already{f'; now {dates}' if adopted.dated else ''}"
     changed = replaced[0] if fact.operation == "delete" and replaced else fact
@@ -542,7 +541,11 @@ def receipt(adopted: Adopted, now: datetime, *, at_prompt: bool = False) -> str:
     instead = f", in place of {format_names(replaced)}" if replaced else ""
     instead += " from then on" if replaced and fact.is_planned(now) else ""
     where = " for this project" if fact.place else ""
-    return Receipt(f"kept {format_names([fact])}{where}{f' ({dates})' if dates else ''}{instead} {undo}")
+    alike, said = terms.alike(fact.statement), fact.statement.casefold()
+    others = [] if statements.is_event(fact.statement) else _open_here(memory, fact.session_id)
+    beside = [each for each in others if alike.fullmatch(each.statement) and each.statement.casefold() != said]
+    stays = f"; {format_names(beside)} stays beside it" if beside else ""
+    return Receipt(f"kept {format_names([fact])}{where}{f' ({dates})' if dates else ''}{instead} {undo}{stays}")
 
 
 def undone_receipt(fact: Fact) -> str:
@@ -643,23 +646,28 @@ def _corrected(memory: MemoryContext, session: int, meant: str) -> tuple[str, Fa
             return None if each.object.casefold() == triple.object.casefold() else (meant, each)
         if triple is None and mistaken and mistaken in each.statement:
             return each.statement.replace(mistaken, meant, 1), each
+        if not mistaken and (true := terms.with_values(each.statement, meant)):
+            return true, each
     return None
 
 
 def _replaceable(memory: MemoryContext, claim: Claim, session: int) -> list[tuple[Fact, Claim]]:
-    """Each fact with the same verb, and the claim in its place, where the sentence says that it is so now."""
-    single, said = memory.single_valued, _HABIT.fullmatch(claim.statement.rstrip(" .!"))
-    if said is None or not _NOW.search(claim.statement) or (claim.triple and claim.triple.predicate in single):
+    """The facts with other values, else with the same verb, and the claim in the place of each, if it says "now"."""
+    if not _NOW.search(claim.statement):
         return []
-    made, verb = [], memory.db.tokens(said["verb"] or said["inverted"])
+    timeless = spans.without(_NOW.sub("", claim.statement.rstrip(" .!")), times=False)
+    said, single = _VERB_FIRST.sub(r"\2 \1", timeless), memory.single_valued
+    habit = None if claim.triple and claim.triple.predicate in single else _HABIT.fullmatch(said)
+    valued, habits = list[tuple[Fact, Claim]](), list[tuple[Fact, Claim]]()
     for each in reversed(_open_here(memory, session)):
-        known = _HABIT.fullmatch(each.statement)
-        if known is None or memory.db.tokens(known["verb"] or known["inverted"]) != verb:
-            continue
-        if not set(terms.content_words(said["what"])) <= set(terms.content_words(known["what"])):
-            triple = Triple(each.subject, each.predicate, said["what"]) if each.predicate in single else None
-            made.append((each, replace(claim, operation="update", target=each.id, triple=triple)))
-    return made
+        made, known = replace(claim, operation="update", target=each.id), habit and _HABIT.fullmatch(each.statement)
+        if true := spans.without(terms.with_values(each.statement, said), times=False):
+            valued.append((each, replace(made, statement=true, triple=triples.parse(true))))
+        elif habit and known and memory.db.tokens(habit["verb"]) == memory.db.tokens(known["verb"]):
+            triple = Triple(each.subject, each.predicate, habit["what"]) if each.predicate in single else None
+            if not set(terms.content_words(habit["what"])) <= set(terms.content_words(known["what"])):
+                habits.append((each, replace(made, triple=triple)))
+    return valued or habits
 
 
 def _answer(claim: Claim) -> str:
@@ -677,7 +685,7 @@ def accept_contradictions(memory: MemoryContext, found: Sequence[Contradiction],
     claims = {(each.claim.statement, each.claim.place): each.claim for each in chosen}
     with memory.changing() as memory:
         adopted = [add(memory, each) for each in claims.values()]
-        return [receipt(each, memory.time(), at_prompt=True) for each in adopted]
+        return [receipt(memory, each, at_prompt=True) for each in adopted]
 
 
 def _other_values(memory: MemoryContext, session: int | None, claim: Claim) -> list[Fact]:

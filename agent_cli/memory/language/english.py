@@ -390,8 +390,8 @@ NO_OBJECT, JOINING = r"to|that|how|when|being|doing", r"and|or|with"
 NO_JOB = r"at|for|in|and|or|well|much|hard|bit|little|lot|few"
 NATIONALITY = r"""(?<=\w{3})(?:ian|ish|ese)|German|American|Mexican|Swiss|French|Dutch|Greek|Czech|Thai|Catholic|Muslim
     |Jew|Vegan"""
-NO_POSSESSION = r"""meeting|appointment|question|problem|idea|feeling|look|call|date|bit|lot|moment|headache|cold|exam
-    |flight|minute|hour|day"""
+EVENT = r"meeting|appointment|call|exam|flight"  # there may be another of it
+NO_POSSESSION = rf"{EVENT}|question|problem|idea|feeling|look|date|bit|lot|moment|headache|cold|minute|hour|day"
 # Words of a question for what a predicate says.
 SEARCH_WORDS = """lives_in=live,home,city,move,moved,moving,relocated
     works_at=work,job,employer,company,started,joined works_as=work,job,profession,occupation
@@ -440,7 +440,7 @@ phone phone_number 0|1|2|3|4|5|6|7|8|9
     <MY> (?:(?:tele)?phone|mobile|cell)?[ -]?(?:number)?(?: is|:)? <OBJECT>
     you can call me (?:at|on) <OBJECT>
 birthday day birthday
-    <MY> birthday is(?: on)? <OBJECT>
+    (?:<MY>|<RELATIVE>['’]s) birthday is(?: on)? <OBJECT>
 born_on day born
     <WHO> was born on <OBJECT>
 born_on year born

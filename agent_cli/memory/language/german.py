@@ -351,7 +351,8 @@ PRONOUNS = "es das dies ihn sie dich mich uns euch etwas alles so wie was hier d
 NO_PLACES = """stadt nähe haus wohnung dorf mitte land zentrum firma schule krankenhaus mir mich arbeit hause urlaub"""
 NO_OBJECT, JOINING, NO_JOB = r"dass|zu", r"und|oder|mit", r"bei|für|und|oder|bisschen|wenig"
 NATIONALITY = r"(?<=\w{4})(?:in|er|eur|ist|ent|ant)"
-NO_POSSESSION = r"termin|frage|idee|problem"
+EVENT = r"\w*termin|besprechung|prüfung|flug"
+NO_POSSESSION = rf"{EVENT}|frage|idee|problem"
 SEARCH_WORDS = """lives_in=wohne,wohnt,wohnst,lebe,lebt,lebst,daheim,gezogen,umgezogen,ziehe,ziehen
     works_at=arbeite,arbeitet,arbeitgeber,firma,angefangen,begonnen works_as=beruf,arbeite
     studies_at=studiere,studium comes_from=herkunft,komme email=adresse phone=telefon,nummer,handy
@@ -403,6 +404,7 @@ phone phone_number 0|1|2|3|4|5|6|7|8|9
     <MY> (?:telefon|handy)?[ -]?(?:nummer)?(?: ist| lautet|:)? <OBJECT>
 birthday day geburtstag
     <MY> Geburtstag ist(?: am)? <OBJECT>
+    <WHO> (?:habe|hat) am <OBJECT> Geburtstag
 born_on day geboren
     <WHO> (?:bin|ist|wurde) am <OBJECT> geboren
 born_in place geboren

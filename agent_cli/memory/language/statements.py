@@ -70,6 +70,7 @@ says_how_to_answer = languages.pattern("<ANSWER_WISH>")  # a wish about language
 tells_wish = languages.pattern("<WISH>")  # what its author prefers, or wants always or never
 tells_limit = languages.pattern(r"\b(?=\w)<LIMIT>\b")  # what somebody must not have or cannot do: health, diet
 tells_liking = languages.pattern(r"\b(?=\w)<LIKING>\b")  # what somebody likes, dislikes or usually does
+is_event = languages.pattern(r"\b(?!<NOT_PAST>\b)(?:<EVENT>\b|<PAST>|<PAST_TENSE>)")  # of which there may be another
 
 
 def is_question(words: str) -> bool:

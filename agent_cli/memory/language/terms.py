@@ -1,11 +1,12 @@
 """The words of texts and questions, and the similarity of texts."""
 
 import re
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Collection, Iterable, Set
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import TypeVar
 
-from agent_cli.memory.language import languages
+from agent_cli.memory.language import languages, spans
 from agent_cli.text import Pattern
 
 T = TypeVar("T")
@@ -26,8 +27,17 @@ _PARTICLE = Pattern(
 _WORD = re.compile(r"\w+")
 _NUMBER = Pattern(r"\d[\d.,:/]*")
 is_negated = languages.pattern(r"\b<NEGATING>\b|n['’]t\b")  # whether a text denies something
+_AMOUNTS = frozenset(["number", "month"])
+_VALUES = {
+    "number": languages.expand(r"\b(?:\d+(?:[.,:/]\d+)*(?:<NTH_ENDING>)?|<COUNTING>\b)"),
+    "month": rf"\b(?:{spans.MONTH})\b",
+    "day": rf"\b(?:{spans.DAY})s?\b",
+    "place": languages.expand(rf"\b(?!\w+ (?:{spans.MONTH}|{spans.DAY}))(?-i:<PLACE>[\w-]*(?: [A-ZÀ-Þ][\w-]+)*)"),
+}
+_LONGEST = 200  # characters of a text whose values are compared
+_VALUE_OR_LETTER = languages.pattern("|".join(f"(?P<{kind}>{words})" for kind, words in _VALUES.items()) + "|.")
 _ASKING = languages.pattern(r"<ASKING>")
-_NUMERAL = languages.pattern(r"\b<COUNTING>\b")
+_NUMBER_OR_DATE = languages.pattern(rf"\d[\d.,:/]*|\b(?:<COUNTING>|{spans.MONTH}|{spans.DAY})\b")
 
 
 def bigrams(text: str) -> str:
@@ -95,6 +105,22 @@ def mask_numbers(text: str) -> str:
     return _NUMBER.sub("0", text)
 
 
+@lru_cache(2)
+def alike(said: str, kinds: Collection[str] = _AMOUNTS) -> re.Pattern[str]:
+    """What matches this text, and it with other values of these kinds; nothing for a long one."""
+    if len(said) > _LONGEST:
+        return re.compile(languages.NEVER)
+    found = [(each.lastgroup or "", each[0]) for each in _VALUE_OR_LETTER.finditer(said)]
+    parts = [_VALUES[kind] if kind in kinds else re.escape(words) for kind, words in found]
+    return re.compile(rf"(?<!\w){''.join(parts)}(?!\w)", re.IGNORECASE)
+
+
+def with_values(known: str, said: str) -> str:
+    """The known text with what is said, where a part of it differs by a number, a day or a place alone; else empty."""
+    made, count = alike(said, frozenset(_VALUES)).subn(lambda _: said, known)
+    return made if count == 1 and made.casefold() != known.casefold() else ""
+
+
 def nearly_equal(one: frozenset[T], other: frozenset[T], least: float = 0.72) -> bool:
     """Whether the Jaccard index of two sets is at least `least`."""
     both = len(one & other)
@@ -102,13 +128,11 @@ def nearly_equal(one: frozenset[T], other: frozenset[T], least: float = 0.72) ->
 
 
 def is_similar(one: str, other: str, least: float = 0.72) -> bool:
-    """Whether two texts are similar by their shingles, and agree in numbers and negation."""
+    """Whether two texts are similar by their shingles, and agree in numbers, dates and negation."""
     if not nearly_equal(shingles(one), shingles(other), least):
         return False
-    numbers, others = (
-        [sorted(pattern.findall(each.casefold())) for pattern in (_NUMBER, _NUMERAL)] for each in (one, other)
-    )
-    return numbers == others and is_negated(one) == is_negated(other)
+    values, others = (sorted(_NUMBER_OR_DATE.findall(each.casefold())) for each in (one, other))
+    return values == others and is_negated(one) == is_negated(other)
 
 
 def chunks(text: str, size: int = 1200, start: int = 0) -> Iterable[tuple[int, int]]:

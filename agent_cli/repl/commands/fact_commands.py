@@ -86,7 +86,7 @@ def update(conversation: Conversation, argument: str) -> str:
     said_at = clock.local(last.at, last.utc_offset)
     found = adoption.contradictions(replace(app.memory, time=lambda: said_at), conversation.id, last.id, last.parts)
     if not any(each.known for each in found):
-        return "your last message says nothing against what is known; /remember TEXT keeps a fact"
+        return "no fact was found that your last message contradicts; /remember TEXT keeps one, /forget FACT erases one"
     return Receipt("\n".join(adoption.accept_contradictions(app.memory, found, argument)))
 
 
@@ -155,7 +155,7 @@ def _keep(conversation: Conversation, said: _Statement, reach: str) -> str:
         if waits is None:
             return "nothing was added: it is known, waits already, or was rejected before"
         return Request(f"{waits.handle} waits for your yes: pasted words are not your own word yet (/review){masked}")
-    return joined([adoption.receipt(adoption.add(app.memory, claim), app.time(), at_prompt=True), masked], "")
+    return joined([adoption.receipt(app.memory, adoption.add(app.memory, claim), at_prompt=True), masked], "")
 
 
 def _last_said(conversation: Conversation) -> list[_Statement]:

@@ -83,6 +83,7 @@ def test_near_duplicates_become_one_fact_with_two_sources(db):
         (LONG, LONG.replace("the dog", "no dog")),
         (LONG, LONG.replace("Every", "NEVER on")),
         (f"{LONG} at 7:30", f"{LONG} at 8:30"),
+        (f"{LONG} from May on", f"{LONG} from June on"),
         (f"{LONG} with two children", f"{LONG} with three children"),
         (f"Jeden Montag um acht geht sie {LONG}", f"Jeden Montag um neun geht sie {LONG}"),
         (f"Zucker {LONG}", f"Kein Zucker {LONG}"),

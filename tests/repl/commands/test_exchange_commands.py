@@ -305,7 +305,7 @@ def test_what_is_said_against_a_fact_is_told_after_the_answer_and_update_keeps_i
     offer = "f1 says “I live in Graz” · /update keeps what you just said"
     assert say(conversation, "I live in Linz.") == ["A fine town.", offer, "used 1 thing you said · /why"]
     assert run(conversation, "/update").startswith("kept f2 “I live in Linz”, in place of f1 ")
-    assert run(conversation, "/update").startswith("your last message says nothing against what is known")
+    assert run(conversation, "/update").startswith("no fact was found that your last message contradicts")
     assert say(conversation, "I live in Linz.") == ["A fine town."]
 
 
