@@ -544,7 +544,7 @@ def receipt(memory: MemoryContext, adopted: Adopted, *, at_prompt: bool = False)
     alike, said = terms.alike(fact.statement), fact.statement.casefold()
     others = [] if statements.is_event(fact.statement) else _open_here(memory, fact.session_id)
     beside = [each for each in others if alike.fullmatch(each.statement) and each.statement.casefold() != said]
-    stays = f"; {format_names(beside)} stays beside it" if beside else ""
+    stays = f"; still true beside it: {format_names(beside)}" if beside else ""
     return Receipt(f"kept {format_names([fact])}{where}{f' ({dates})' if dates else ''}{instead} {undo}{stays}")
 
 
