@@ -31,7 +31,7 @@ class Machine:
     def __init__(self, home: Path, name: str, hours: float = 0.0, *, file: bool = True):
         self.name, self.home, self.root = name, home / name, home / name / "folder"
         self.root.mkdir(parents=True)
-        self.now = NOON + timedelta(hours=hours)
+        self.now, self.erased = NOON + timedelta(hours=hours), set[str]()  # words that were erased on it
         self.db = empty(self.home / "memory.db" if file else ":memory:")
         self.db.execute("pragma synchronous = off")
         self.db.key_folder = self.home / "keys"
@@ -103,8 +103,7 @@ class Life:
     def __init__(self, home: Path, seed: int, *, file: bool):
         self.chance = random.Random(seed)
         self.machines = [Machine(home, name, self.chance.choice((0, -5, 7, 300)), file=file) for name in "abc"]
-        self.count = 0
-        self.erased: set[str] = set()
+        self.count, self.returned = 0, list[str]()
 
     def leave(self) -> None:
         for each in self.machines:
@@ -116,7 +115,7 @@ class Life:
 
     def live(self, steps: int) -> None:
         acts = {self.say: 4, self.accept: 3, self.note: 2, self.edit: 2, self.task: 2, self.meet: 8}
-        acts |= dict.fromkeys([self.reword, self.forget, self.cut, self.close, self.undo], 1)
+        acts |= dict.fromkeys([self.reword, self.forget, self.cut, self.close, self.undo, self.learn], 1)
         for act in self.chance.choices([*acts], [*acts.values()], k=steps):
             act(self.chance.choice(self.machines))
 
@@ -135,7 +134,13 @@ class Life:
         answer = Message("assistant", f"So {words[6:16]} it was.")
         log.close_reply(machine.db, reply, answer, "stop", log.Usage("m"), machine.time())
         if self.chance.random() < 0.4:
-            claim = adoption.claim(f"I like {words[6:16]}", "typed", machine.time(), message=asked, quote=words)
+            self.learn(machine, asked)
+
+    def learn(self, machine: Machine, message: int | None = None) -> None:
+        """A fact from a message, which another machine may have sent."""
+        if message := message or self.some(machine, "message", "role = 'user' and text like 'I saw Zq%'"):
+            quote = str(machine.db.value("select text from message where id = ?", (message,)))
+            claim = adoption.claim(f"I like {quote[6:16]}", "typed", machine.time(), message=message, quote=quote)
             adoption.add(machine.memory, claim)
 
     def note(self, machine: Machine) -> None:
@@ -170,7 +175,7 @@ class Life:
         texts = [words for _, _, words in plan.lines]
         forget.erase(machine.db, plan, machine.time)
         left = repr(machine.rows())
-        self.erased |= {word for words in texts for word in re.findall(r"Zq\w+", words) if word not in left}
+        machine.erased |= {word for words in texts for word in re.findall(r"Zq\w+", words) if word not in left}
 
     def task(self, machine: Machine) -> None:
         if (id := self.some(machine, "task", "state = 'open' and hidden_at is null")) and self.chance.random() < 0.6:
@@ -190,6 +195,8 @@ class Life:
         other = self.chance.choice([each for each in self.machines if each is not machine])
         carry(other, machine, self.chance)
         machine.exchange()
+        rows = repr(machine.rows())
+        self.returned += [f"{word} came back to {machine.name}" for word in sorted(machine.erased) if word in rows]
 
     def end(self) -> None:
         """Exchange all with all, until nothing is new."""
@@ -207,8 +214,9 @@ class Life:
 
     def faults(self) -> Iterator[str]:
         """What is not the same on all machines, and what came back."""
+        yield from self.returned
         first, *others = self.machines
-        rows = first.rows()
+        rows, erased = first.rows(), sorted(set.union(*(each.erased for each in self.machines)))
         for other in others:
             found = other.rows()
             for name in sorted(rows.keys() | found.keys()):
@@ -219,7 +227,7 @@ class Life:
                 index.refresh_all(machine.db)
             machine.db.truncate_journal()
             held = machine.files()
-            for word in sorted(self.erased):
+            for word in erased:
                 if word.encode() in held or word.lower().encode() in held:
                     yield f"{word} is on {machine.name}"
 
