@@ -224,7 +224,9 @@ def _from_secret_service(name: str) -> str:
         item = _strings(found[8:].partition(b"\0")[0].decode())  # the first of the unlocked ones
         both = _strings(session[16:-1].decode(), after=struct.pack("<I", len(item)) + item)
         bus.sendall(secrets("GetSecrets", "aoo", both, 4))
-        return str(_answer(answers).rpartition(struct.pack("<I", 2 * _LENGTH))[2][: 2 * _LENGTH], "ascii")
+        answer = _answer(answers)
+        start = answer.rindex(struct.pack("<I", 2 * _LENGTH)) + 4  # a passphrase has another length
+        return str(answer[start : start + 2 * _LENGTH], "ascii")
 
 
 def _call(to: str, interface: str, method: str, types: str, body: bytes, number: int) -> bytes:

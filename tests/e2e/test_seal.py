@@ -98,7 +98,7 @@ def test_no_file_of_a_sealed_home_shows_a_word_that_is_told_during_use_or_after(
 
 
 @pytest.mark.skipif(not shutil.which("gnome-keyring-daemon"), reason="needs gnome-keyring and dbus-run-session")
-def test_the_keyring_of_linux_is_asked_over_d_bus_without_the_package_that_takes_long(home):
+def test_the_keyring_of_linux_is_asked_over_d_bus_without_the_package_that_takes_long(home, monkeypatch):
     del home.env["PYTHON_KEYRING_BACKEND"]
     daemon = "printf pw | gnome-keyring-daemon --unlock --components=secrets > /dev/null"
     script = f"{daemon}; echo $DBUS_SESSION_BUS_ADDRESS; read end"
@@ -108,6 +108,11 @@ def test_the_keyring_of_linux_is_asked_over_d_bus_without_the_package_that_takes
         assert home("db", "seal").code == 0
         assert told(home) == set()
         assert works(home, {"PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"})
+        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", home.env["DBUS_SESSION_BUS_ADDRESS"])
+        monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.SecretService.Keyring")
+        head = bytes(16)
+        sealing.put_in_keyring(head, PASSPHRASE * 7)  # the person may have put one there
+        assert sealing._from_keyring(home.db, head) == PASSPHRASE * 7
 
 
 def test_a_passphrase_is_asked_unseen_again_when_it_is_wrong_and_given_up_the_third_time(home):
