@@ -144,7 +144,8 @@ def _sentences(plain: str, parts: Sequence[Part]) -> Iterator[Bounds]:
     for start, end in text.sentence_spans(plain):
         words = plain[start:end]
         joints = _AND.finditer(words) if _find(plain, (start, end), (0, 0), parts) else ()
-        cuts = (each for each in joints if _REQUEST.match(rest := words[each.end() :]) or _reminder(rest) is not None)
+        rests = ((each, words[each.end() : each.end() + MAX_STATEMENT]) for each in joints)
+        cuts = (each for each, rest in rests if _REQUEST.match(rest) or _reminder(rest) is not None)
         bounds = [start, *(start + at for each in cuts for at in each.span()), end]
         yield from zip(bounds[::2], bounds[1::2], strict=True)
 
