@@ -10,6 +10,7 @@ import time as real_time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, replace
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -409,8 +410,9 @@ def _open_here(memory: MemoryContext, session: int | None) -> list[Fact]:
 def _ended_by(memory: MemoryContext, claim: Claim) -> list[Fact]:
     """The facts, true now or in the future, that a claim says are over or denies; none when it ends nothing."""
     if ending := triples.parse_ending(claim.statement):
-        about_person = triples.is_about_person(claim.statement)
-        return [each for each in _open_here(memory, claim.session) if _is_ended(memory, each, ending, about_person)]
+        over = None if ending.instead else triples.parse(ending.over)
+        is_ended = partial(_is_ended, memory, ending, over, triples.is_about_person(claim.statement))
+        return [*filter(is_ended, _open_here(memory, claim.session))]
     if claim.valid_to:
         return []
     if claim.triple:
@@ -499,18 +501,17 @@ def _as_ending(memory: MemoryContext, made: Claim, over: Sequence[Fact]) -> Clai
     return replace(made, operation="delete", target=first.id, triple=None, valid_from=since, valid_to=None)
 
 
-def _is_ended(memory: MemoryContext, fact: Fact, ending: Ending, about_person: bool) -> bool:
+def _is_ended(memory: MemoryContext, ending: Ending, over: Triple | None, about_person: bool, fact: Fact) -> bool:
     """Whether a fact is over by what a sentence, about the person or not, ends: by its triple ("emacs instead of vim"
-    ends the editor, not a drink), by its words, or because both are about the person, or about the same relative, and
-    it has all the words of what is over, in any form."""
+    ends the editor, not a drink), which is that of `over`, by its words, or because both are about the person, or about
+    the same relative, and it has all the words of what is over, in any form."""
     made = Triple(fact.subject, fact.predicate, fact.object)
     if ending.instead and fact.predicate in memory.single_valued and ending.over.casefold() == fact.object.casefold():
         return True
-    if not ending.instead:
-        over, (said, known) = triples.parse(ending.over), memory.db.tokens_of([ending.over, fact.statement])
-        is_known = over and [each.casefold() for each in astuple(over)] == [each.casefold() for each in astuple(made)]
-        if is_known or said == known:
-            return True
+    if over and [each.casefold() for each in astuple(over)] == [each.casefold() for each in astuple(made)]:
+        return True
+    if not ending.instead and memory.db.tokens(ending.over) == memory.db.tokens(fact.statement):
+        return True
     if ending.of and (owned := triples.OWNED.fullmatch(fact.statement)):
         made = Triple(triples.PERSON, "owns", owned["object"])
     is_same = made.subject == triples.PERSON or (not fact.subject and _BY_PERSON.match(fact.statement))
@@ -610,8 +611,8 @@ def contradictions(memory: MemoryContext, session: int, message: int, parts: Seq
                 made = claim(true, "typed", now, quote=quote, message=message, operation="update", **place)
                 found.append(Contradiction(made, known, _answer(made)))
                 continue
-        clauses = [] if triples.is_doubtful(whole) else statements.clauses(whole)
-        for words in ([whole], clauses):
+        clauses = () if triples.is_doubtful(whole) else tuple(statements.clauses(whole))
+        for words in dict.fromkeys([(whole,), clauses]):
             claims = [claim(each, "typed", now, quote=quote, message=message) for each in words]
             if some := [each for claim in claims for each in _against(memory, session, claim)]:
                 found += some
@@ -658,15 +659,16 @@ def _replaceable(memory: MemoryContext, claim: Claim, session: int) -> list[tupl
     timeless = spans.without(_NOW.sub("", claim.statement.rstrip(" .!")), times=False)
     said, single = _VERB_FIRST.sub(r"\2 \1", timeless), memory.single_valued
     habit = None if claim.triple and claim.triple.predicate in single else _HABIT.fullmatch(said)
-    valued, habits = list[tuple[Fact, Claim]](), list[tuple[Fact, Claim]]()
+    valued, habits, made = list[tuple[Fact, Claim]](), list[tuple[Fact, Claim]](), replace(claim, operation="update")
     for each in reversed(_open_here(memory, session)):
-        made, known = replace(claim, operation="update", target=each.id), habit and _HABIT.fullmatch(each.statement)
-        if true := spans.without(terms.with_values(each.statement, said), times=False):
-            valued.append((each, replace(made, statement=true, triple=triples.parse(true))))
+        known = habit and _HABIT.fullmatch(each.statement)
+        if changed := terms.with_values(each.statement, said):
+            true = spans.without(changed, times=False)
+            valued.append((each, replace(made, target=each.id, statement=true, triple=triples.parse(true))))
         elif habit and known and memory.db.tokens(habit["verb"]) == memory.db.tokens(known["verb"]):
             triple = Triple(each.subject, each.predicate, habit["what"]) if each.predicate in single else None
             if not set(terms.content_words(habit["what"])) <= set(terms.content_words(known["what"])):
-                habits.append((each, replace(made, triple=triple)))
+                habits.append((each, replace(made, target=each.id, triple=triple)))
     return valued or habits
 
 
@@ -722,11 +724,12 @@ def import_lines(
             for number, line in numbered:
                 try:
                     with db.write():  # a savepoint for each line
-                        for parsed in _parse_line(memory, line, source):
-                            if tombstones.contains(db, parsed.statement, memory.scope.owner):
-                                complain(f"line {number} was skipped: you had it erased")
-                                continue
-                            new += _import_claim(memory, parsed, accepted)
+                        found = _parse_line(memory, line, source)
+                        erased = tombstones.erased_among(db, [each.statement for each in found], memory.scope.owner)
+                        if erased:
+                            complain(f"line {number} was skipped: you had it erased")
+                        wanted = [each for each in found if each.statement not in erased]
+                        new += sum(_import_claim(memory, each, accepted) for each in wanted)
                 except (ValueError, TypeError, KeyError, AttributeError, RecursionError, UsageError) as error:
                     broken += 1
                     complain(f"line {number} was skipped: {text.one_line(str(error) or type(error).__name__, 120)}")
@@ -764,15 +767,16 @@ def _parse_line(memory: MemoryContext, line: str, source: str) -> list[Claim]:
     at, since, until = (clock.parse(each, memory.time()) if each else None for each in moments)
     if since and until and until < since:
         raise ValueError("it ends before it begins")
-    dates = {"learned": at, "valid_from": since, "valid_to": until}
-    said = {"message": message, "quote": _text_field(row, "quote") if message else ""}
-    made = claims(statement, "import", source=source, place=_text_field(row, "place"), **dates, **said)
+    details: dict[str, Any] = {"source": source, "place": _text_field(row, "place"), "message": message}
+    details |= {"quote": _text_field(row, "quote") if message else ""}
+    details |= {"learned": at, "valid_from": since, "valid_to": until}
     parts = [_text_field(row, name) for name in ("subject", "predicate", "object")]
     if any(parts) and not all(parts):
         raise ValueError("subject, predicate and object go together")
-    return [
-        replace(each, triple=Triple(*parts)) if all(parts) and each.statement == statement else each for each in made
-    ]
+    if not (all(parts) or tombstones.contains(memory.db, statement, memory.scope.owner)):
+        return claims(statement, "import", **details)
+    made = claim(statement, "import", **details)
+    return [replace(made, triple=Triple(*parts)) if all(parts) and made.statement == statement else made]
 
 
 def _text_field(row: dict[str, Any], name: str) -> str:

@@ -1,5 +1,6 @@
 """How something becomes a fact: what waits, replaces, contradicts, says the same, does not come back."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -315,3 +316,10 @@ def test_what_waits_already_is_accepted_by_it(db, session, known):
     waits = adoption.propose(memory_of(db), adoption.claim("I live in Linz", "model"))
     [line] = adoption.accept_contradictions(memory_of(db), found(db, session, Part("I live in Linz.", "typed")))
     assert line.startswith(f"kept {waits.handle} “I live in Linz”, in place of f1 ")
+
+
+def test_an_imported_statement_stays_whole_with_the_triple_that_it_names(db):
+    triple = {"subject": "Eva", "predicate": "prefers", "object": "Graz"}
+    lines = [json.dumps({"statement": "I live in Graz and I work at Bosch", **triple})]
+    assert adoption.import_lines(memory_of(db), lines, "x", print, accepted=True) == (1, 0)
+    assert db.rows("select subject, predicate, object from fact") == [("Eva", "prefers", "Graz")]

@@ -228,6 +228,11 @@ def test_a_forgotten_fact_comes_back_by_no_import_and_no_proposal(db):
     assert adoption.import_lines(memory_of(db), lines, "x", told.append, accepted=True) == (0, 0)
     assert told == [f"line {n} was skipped: you had it erased" for n in (1, 2)]
     assert adoption.propose(memory_of(db), adoption.claim("I live in Graz", "model")) is None
+    fact = adoption.add(memory_of(db), adoption.claim("Eva lives in Graz", "typed")).fact
+    adoption.edit(memory_of(db), fact, "I live in Wels and I work at Bosch")
+    erase(db, fact.handle)
+    lines = [json.dumps({"statement": "I live in Wels and I work at Bosch"})]
+    assert adoption.import_lines(memory_of(db), lines, "x", told.append, accepted=True) == (0, 0)
 
 
 def test_other_rows_that_say_the_same_are_named(db, session):
