@@ -160,11 +160,9 @@ class Proposals(Generic[Row]):
         """Record a row as it was before a change (None: it is new). Runs in the caller's transaction."""
         now, content = memory.time(), getattr(row, self.text)
         was = None if before is None else json.dumps(asdict(before), ensure_ascii=False)  # type: ignore[call-overload]
-        memory.db.execute(
-            f"""insert into {self.kind}_version ({self.kind}_id, change, was, batch, actor, undone, at, utc_offset)
-                values (?, ?, ?, ?, ?, ?, ?, ?)""",
-            (row.id, change, was, memory.batch or ids.new(now), actor, int(undone), clock.utc(now), clock.offset(now)),
-        )
+        version = {f"{self.kind}_id": row.id, "change": change, "was": was, "batch": memory.batch or ids.new(now)}
+        version |= {"actor": actor, "undone": int(undone), "at": clock.utc(now), "utc_offset": clock.offset(now)}
+        memory.db.insert(f"{self.kind}_version", version)
         events.append(memory.db, memory.time, f"{self.kind} {change}", row.handle, actor=actor, content=content)
 
     def require_pending(self, db: Database, row: Row) -> Row:

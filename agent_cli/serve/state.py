@@ -362,10 +362,7 @@ class ServerState:
         def end() -> None:
             self._worker.end(_JOB_STOP_SECONDS)
             self._reminding.join()
-            with (
-                suppress(AgentError),
-                self.app.db.another_connection() as db,
-            ):  # what is left open is closed at the next start
+            with suppress(AgentError), self.app.db.another_connection() as db:  # the next start closes what is left
                 for session in callers.open_sessions(db):
                     closing.close(db, session, self.app.time, actor="program")
 

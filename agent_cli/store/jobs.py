@@ -56,10 +56,8 @@ def claim(db: Database, now: datetime, without: Collection[str] = ()) -> Job | N
                 ended = "the process that ran it ended unexpectedly, five times"
                 _change(db, "id = ?", (id,), state="parked", error=ended)
                 continue
-            db.execute(
-                "update job set state = 'running', attempts = ?, holder = ?, lease_until = ? where id = ?",
-                (attempts + 1, holder.this_process(), clock.utc(now + LEASE), id),
-            )
+            leased = {"holder": holder.this_process(), "lease_until": clock.utc(now + LEASE)}
+            db.update("job", id, {"state": "running", "attempts": attempts + 1, **leased})
             return Job(id, kind, subject, attempts + 1)
     return None
 

@@ -347,20 +347,16 @@ def _locate(sentence: str) -> _Found:
         raise UsageError(f"that is too long for a task: use at most {_MAX_SENTENCE} characters, or keep it as a note")
     left = sentence = _correct_day_names(sentence)
     found, patterns, passed_over = _Found([], {}), _patterns(), list[re.Match[str]]()
+    times = [each for kind in ("part", "clock") for each in patterns[kind].finditer(sentence)]
     for kind, pattern in patterns.items():
         if kind in ("part", "clock"):
-            fits = [each for each in pattern.finditer(left) if _is_time_of_day(kind, each, sentence, found.matches)]
-            fits = [
-                each
-                for each in fits
-                if _is_beside(each, found.matches, sentence) or not _is_beside(each, passed_over, sentence)
-            ]
             beside = found.matches
+            fits = [each for each in pattern.finditer(left) if _is_time_of_day(kind, each, sentence, beside)]
+            passed = [each for each in fits if _is_beside(each, passed_over, sentence)]
+            fits = [each for each in fits if each not in passed or _is_beside(each, beside, sentence)]
         else:
+            beside = times
             fits = [] if found.matches else [each for each in pattern.finditer(left) if _is_date_words(each, sentence)]
-            beside = (
-                [each for other in ("part", "clock") for each in patterns[other].finditer(left)] if fits[1:] else []
-            )
         for one, other in pairwise(fits) if kind in ("named_day", "part", "clock") else ():
             between = sentence[one.end() : other.start()]
             if _JOINED.fullmatch(between) and (kind != "named_day" or between.strip() != ","):  # "tomorrow, Monday"

@@ -454,19 +454,15 @@ def _update_sections(
     moment = clock.from_timestamp(changed_ns / 1e9)
     for position, piece in enumerate(pieces):
         if position not in paired:
-            db.execute(
-                """insert into section (owner, document_id, position, line, page, heading, text, at, utc_offset)
-                   values (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-                (owner, document, position, *vars(piece).values(), clock.utc(moment), clock.offset(moment)),
-            )
+            row = {"owner": owner, "document_id": document, "position": position, **vars(piece)}
+            db.insert("section", row | {"at": clock.utc(moment), "utc_offset": clock.offset(moment)})
             continue
         id, *place, heading, _ = rows[paired[position]]
         if heading != piece.heading:
             index.erase(db, "d", [id])
-            db.execute("update section set heading = ? where id = ?", (piece.heading, id))
+            db.update("section", id, {"heading": piece.heading})
         if place != [position, piece.line, piece.page]:
-            sql = "update section set position = ?, line = ?, page = ? where id = ?"
-            db.execute(sql, (position, piece.line, piece.page, id))
+            db.update("section", id, {"position": position, "line": piece.line, "page": piece.page})
     return list(paired.values())
 
 
