@@ -34,10 +34,8 @@ def append(
         hash = keyed_hash.digest(db, content) if content else ""
         place = (holder.terminal_name(os.getpid()), os.getpid(), os.getppid())
         row = (ids.new(now), kind, actor, session, subject, hash, clock.utc(now), clock.offset(now), *place)
-        db.execute(
-            f"insert into event ({_CHAINED}, link) values ({', '.join('?' * (len(row) + 1))})",
-            (*row, _link(_last_link(db), row)),
-        )
+        columns = dict(zip(_CHAINED.split(", "), row, strict=True))
+        db.insert("event", {**columns, "link": _link(_last_link(db), row)})
 
 
 def actor_of(origin: Origin) -> str:

@@ -354,7 +354,7 @@ def replaced(db: Database, fact: Fact, *, by: bool = False) -> list[Fact]:
                where v.fact_id = ?1 and v.undone = 0 and (v.change = 'replaced') = ?2 and (o.change = 'replaced') <> ?2
                  and v.change in ('added', 'accepted', 'edited', 'restored', 'replaced')
                  and o.change in ('added', 'accepted', 'edited', 'restored', 'replaced') order by 1"""
-    return facts.many(db, [id for (id,) in db.rows(query, (fact.id, by))], fact.owner)
+    return facts.many(db, db.column(query, (fact.id, by)), fact.owner)
 
 
 def in_order(found: Sequence[Fact]) -> list[Fact]:

@@ -118,7 +118,9 @@ def alike(said: str, kinds: Collection[str] = _AMOUNTS) -> re.Pattern[str]:
 def with_values(known: str, said: str) -> str:
     """The known text with what is said, where a part of it differs by a number, a day or a place alone; else empty."""
     made, count = alike(said, frozenset(_VALUES)).subn(lambda _: said, known)
-    return made if count == 1 and made.casefold() != known.casefold() else ""
+    if count != 1 or made.casefold() == known.casefold():
+        return ""
+    return known[0] + made[1:] if made[0].casefold() == known[0].casefold() else made
 
 
 def nearly_equal(one: frozenset[T], other: frozenset[T], least: float = 0.72) -> bool:

@@ -335,6 +335,7 @@ def test_the_opposite_ends_what_it_denies(db, session, known, said):
         ich nehme 5 mg Ramipril → Jetzt nehme ich 10 mg Ramipril → ich nehme 10 mg Ramipril
         Léo lives at school in Bad Ischl → Léo lives at school in Wels now → Léo lives at school in Wels
         I have two dogs and a cat → I have three dogs now → I have three dogs and a cat
+        The flat costs 900 euros → Now the flat costs 950 euros → The flat costs 950 euros
         my mother's birthday is 12 March 1950 → No, I meant 13 March → my mother's birthday is 13 March 1950
         my mother's birthday is 12 March 1950 → No, I meant 13 April 1951 → my mother's birthday is 13 April 1951
         my mother's birthday is 12 March → my mother's birthday is 13 March → my mother's birthday is 13 March
