@@ -542,9 +542,9 @@ def receipt(memory: MemoryContext, adopted: Adopted, *, at_prompt: bool = False)
     instead = f", in place of {format_names(replaced)}" if replaced else ""
     instead += " from then on" if replaced and fact.is_planned(now) else ""
     where = " for this project" if fact.place else ""
-    alike, said = terms.alike(fact.statement), fact.statement.casefold()
-    others = [] if statements.is_event(fact.statement) else _open_here(memory, fact.session_id)
-    beside = [each for each in others if alike.fullmatch(each.statement) and each.statement.casefold() != said]
+    alike = None if statements.is_event(fact.statement) else terms.alike(fact.statement)
+    found = [each for each in _open_here(memory, fact.session_id) if alike.fullmatch(each.statement)] if alike else []
+    beside = [each for each in found if each.statement.casefold() != fact.statement.casefold()]
     stays = f"; still true beside it: {format_names(beside)}" if beside else ""
     return Receipt(f"kept {format_names([fact])}{where}{f' ({dates})' if dates else ''}{instead} {undo}{stays}")
 

@@ -106,18 +106,20 @@ def mask_numbers(text: str) -> str:
 
 
 @lru_cache(2)
-def alike(said: str, kinds: Collection[str] = _AMOUNTS) -> re.Pattern[str]:
-    """What matches this text, and it with other values of these kinds; nothing for a long one."""
-    if len(said) > _LONGEST:
-        return re.compile(languages.NEVER)
-    found = [(each.lastgroup or "", each[0]) for each in _VALUE_OR_LETTER.finditer(said)]
+def alike(said: str, kinds: Collection[str] = _AMOUNTS) -> re.Pattern[str] | None:
+    """What matches this text with any values of these kinds; None for one that has none, and for a long one."""
+    read = said if len(said) <= _LONGEST else ""
+    found = [(each.lastgroup or "", each[0]) for each in _VALUE_OR_LETTER.finditer(read)]
+    if not any(kind in kinds for kind, _ in found):
+        return None
     parts = [_VALUES[kind] if kind in kinds else re.escape(words) for kind, words in found]
     return re.compile(rf"(?<!\w){''.join(parts)}(?!\w)", re.IGNORECASE)
 
 
 def with_values(known: str, said: str) -> str:
     """The known text with what is said, where a part of it differs by a number, a day or a place alone; else empty."""
-    made, count = alike(said, frozenset(_VALUES)).subn(lambda _: said, known)
+    pattern = alike(said, frozenset(_VALUES))
+    made, count = pattern.subn(lambda _: said, known) if pattern else ("", 0)
     if count != 1 or made.casefold() == known.casefold():
         return ""
     return known[0] + made[1:] if made[0].casefold() == known[0].casefold() else made
