@@ -106,8 +106,7 @@ def propose_facts(
     person's yes. `review`: the command that decides on them, for the receipts."""
     for each in capture.capture([replace(part, origin="typed") for part in parts if part.origin == origin]):
         place = context.scope.place if each.this_place and origin == "editor" else ""
-        details: dict[str, Any] = {"quote": each.quote, "message": message, "place": place}
-        claims = adoption.claims(each.statement, origin, context.time(), **details)
+        claims = adoption.claims(each.statement, origin, context.time(), quote=each.quote, message=message, place=place)
         memory = MemoryContext(context.db, context.scope, context.time)
         waiting, known = adoption.propose_each(memory, claims, actor="person")
         yield from (f"{adoption.pending_receipt(fact)} ({review})" for fact in waiting)

@@ -7,7 +7,6 @@ again."""
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple
 from datetime import datetime
 from itertools import chain, takewhile
 from typing import Any, NamedTuple
@@ -105,9 +104,8 @@ def close_reply(db: Database, id: int, message: Message, finish: str, usage: Usa
     ended the turn), cancelled, interrupted, failed or refused."""
     spans = encode_parts([Part(message.text, "model")] if message.text else [])
     with db.write():
-        query = """update message set text = ?, parts = ?, thinking = ?, finish = ?, model = ?, tokens_in = ?,
-                          tokens_out = ?, cost = ?, duration_ms = ? where id = ?"""
-        db.execute(query, (message.text, spans, message.thinking, finish, *astuple(usage), id))
+        said = {"text": message.text, "parts": spans, "thinking": message.thinking, "finish": finish}
+        db.update("message", id, said | vars(usage))
         _insert_calls(db, id, message.calls, now)
         how = " with calls" if message.calls else "" if finish == "stop" else f" {finish}"
         session = session_of(db, id)
