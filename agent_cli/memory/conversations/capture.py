@@ -66,7 +66,7 @@ _NOTE_THAT = r"<NOTE>,?\s++<THAT>\s++<OWN_STATEMENT>"
 _ASKS = rf"""{_OPENING}(?:<REMIND>\b|(?:<REMEMBER>{_LATER}|<FORGET>)(?:,?\s++<THAT>\b|\s*+:)|{_NOTE_THAT}
     |<DO_NOT_FORGET>\s*+<TO_DO>)""".replace("\n    ", "")
 _REQUEST = languages.pattern(_ASKS)
-_AND = languages.pattern(r"(?<!\s)[,;]?(?=\s++<AND>\b)\s++")
+_AND = languages.pattern(r"(?:(?<!\s)[,;]?(?=\s++<AND>\b)|(?<=\d[.!?]))\s++")  # or behind "Tom is 40."
 _BEHIND_COLON = languages.pattern(rf"(?:\n|(?<=[.!?])\s++(?={_ASKS})).*$")
 _QUOTED = text.Pattern(
     r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^“”\n]*”|„[^„“”\n]*[“”]|«[^«»\n]*»|»[^«»\n]*«"

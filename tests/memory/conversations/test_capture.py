@@ -140,6 +140,10 @@ OTHERS = {
     "merk dir das": ("unclear", ""),
 }
 SEVERAL = {
+    "Remember that Tom is 40. Remind me on Friday at 3pm to call him.": [
+        ("statement", "Tom is 40"),
+        ("reminder", "Remind me on Friday at 3pm to call him"),
+    ],
     "Remember that my car needs oil and remind me tomorrow at 9 to buy it": [
         ("statement", "my car needs oil"),
         ("reminder", "remind me tomorrow at 9 to buy it"),
