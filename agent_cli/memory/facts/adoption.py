@@ -521,6 +521,11 @@ def _is_ended(memory: MemoryContext, ending: Ending, over: Triple | None, about_
         return False
     words = [*terms.content_words(f"{ending.over} {ending.instead}"), *terms.content_words(fact.statement)]
     stems = {word: " ".join(tokens) for word, tokens in zip(words, memory.db.tokens_of(words), strict=True)}
+    joined, over_stems = _AND.split(fact.statement)[::2], {stems[word] for word in terms.content_words(ending.over)}
+    if any(
+        stems.get(word) not in over_stems for each in joined[1:] and joined for word in terms.content_words(each)[-1:]
+    ):
+        return False  # "I no longer take ramipril" does not end "I take ramipril and atorvastatin"
     return triples.covers(ending, fact.statement, made, stems)
 
 

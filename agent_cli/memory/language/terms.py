@@ -1,5 +1,6 @@
 """The words of texts and questions, and the similarity of texts."""
 
+import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Set
 from difflib import SequenceMatcher
@@ -109,19 +110,29 @@ def mask_numbers(text: str) -> str:
 def alike(said: str, kinds: Collection[str] = _AMOUNTS) -> re.Pattern[str] | None:
     """What matches this text with any values of these kinds; None for one that has none, and for a long one."""
     read = said if len(said) <= _LONGEST else ""
-    found = [(each.lastgroup or "", each[0]) for each in _VALUE_OR_LETTER.finditer(read)]
+    found = _pieces(read)
     if not any(kind in kinds for kind, _ in found):
         return None
     parts = [_VALUES[kind] if kind in kinds else re.escape(words) for kind, words in found]
     return re.compile(rf"(?<!\w){''.join(parts)}(?!\w)", re.IGNORECASE)
 
 
+def _pieces(words: str) -> list[tuple[str, str]]:
+    """The values in a text, each with its kind, and the letters between them."""
+    return [(each.lastgroup or "", each[0]) for each in _VALUE_OR_LETTER.finditer(words)]
+
+
 def with_values(known: str, said: str) -> str:
     """The known text with what is said, where a part of it differs by a number, a day or a place alone; else empty."""
     pattern = alike(said, frozenset(_VALUES))
-    made, count = pattern.subn(lambda _: said, known) if pattern else ("", 0)
-    if count != 1 or made.casefold() == known.casefold():
+    places = [*pattern.finditer(known)] if pattern else []
+    if len(places) != 1 or places[0][0].casefold() == said.casefold():
         return ""
+    was, now = ([each.casefold() for kind, each in _pieces(words) if kind] for words in (places[0][0], said))
+    is_whole = all(kind or not each.isalpha() for kind, each in _pieces(said))  # nothing but values
+    if not is_whole and sum(map(operator.ne, was, now)) > 1:
+        return ""  # "I run 12 km on Saturdays" is said of one of two runs, and it is not known of which
+    made = f"{known[: places[0].start()]}{said}{known[places[0].end() :]}"
     return known[0] + made[1:] if made[0].casefold() == known[0].casefold() else made
 
 
