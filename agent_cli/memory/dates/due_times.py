@@ -321,12 +321,15 @@ def _patterns() -> dict[str, text.Pattern]:
 def _repeating() -> str:
     """Matches the words of a repetition, without the time of day."""
     month, day = spans.SHORT_MONTH, rf"(?:{spans.DAY}|{spans.SHORT_DAY})"
-    days = rf"{day}(?:(?:\s*,\s*| <BETWEEN_DAYS> |\s*&\s*){day})*"
+    and_day = r"(?:\s*,\s*| <BETWEEN_DAYS> |\s*&\s*)"
+    days, day_names = rf"{day}(?:{and_day}{day})*", f"(?:{spans.DAY})"
     dates = (
         rf"(?:<ARTICLE_OF_DATE>)?{_DATE}(?: {_OF_MONTH}(?P<month>{month}))?\b"
         rf"|(?P<month>{month}) {_DATE}\b|(?P<end><LAST_DAY>)"
     )
     rules = (
+        rf"(?:<ARTICLE_OF_DATE>)?(?:(?P<only>\d{{1,2}})(?:<NTH_ENDING>)|(?P<nth>{'|'.join(_NTH)}) (?P<nthday>{day}))"
+        r" <OF_EVERY_MONTH>",
         rf"<EVERY> (?P<nth>{'|'.join((_NTH[0], *_NTH[2:]))}) (?P<nthday>{day})\b(?: <OF_EACH_MONTH>)?",
         rf"<EVERY> (?P<nth>{_NTH[1]}) (?P<nthday>{day}) <OF_EACH_MONTH>",  # else it is every other one
         r"(?P<work><WORKDAYS>)\b|(?P<weekend><WEEKENDS>)\b(?!['’])",
@@ -336,7 +339,7 @@ def _repeating() -> str:
         rf"(?:(?:<NTH_ENDING>)? {_OF_MONTH}(?P<month>{month})\b|(?:<NTH_ENDING>)(?: <OF_EACH_MONTH>)?)",
         rf"(?:<EVERY> (?:(?P<other>{spans.NUMBER}|<OTHER>) )?(?P<unit>{'|'.join(_UNITS)})\b"
         rf"|(?P<adverb>{'|'.join(_ADVERBS)})\b)(?:,? <ON_REPEATED> (?:(?P<ondays>{days})s?\b|{dates}))?",
-        rf"(?P<days>(?:{spans.DAY})s)\b(?!['’])",
+        rf"(?P<days>{day_names}s(?:{and_day}{day_names}s)*)\b(?!['’])",
     )
     return rf"(?<![\w-])(?:<ON_REPEATED> )?(?:{'|'.join(rules)})(?![\w'’-])"
 

@@ -213,7 +213,7 @@ REMIND_ME = rf"(?:bitte )?(?:{REMIND})\b:?\s*(?:bitte )?(?:(?:an|daran(?:\s+erin
 WITH_ZU = r"\bzu (?=\w++(?<=n)\W*+$)|\b(?P<prefix>\w{2,9}?)zu(?=\w{3,}+(?<=n)\W*+$)"  # ends what to do: "Eva anzurufen"
 
 EVERY, OTHER = r"jede[nrsm]?|alle", r"zweite[nrs]?"
-OF_EACH_MONTH = r"im monat|(?:des|jedes) monats"
+OF_EVERY_MONTH, OF_EACH_MONTH = r"jedes monats", r"im monat|(?:des|jedes) monats"
 WORKDAYS, WEEKENDS = r"(?:jede[nrsm]?|alle) (?:werktag|wochentag)s?|werktags", r"jede[nrsm]? wochenende"
 BETWEEN_DAYS, ON_REPEATED = r"und", r"am"
 
