@@ -33,7 +33,7 @@ _VALUES = {
     "number": languages.expand(r"\b(?:\d+(?:[.,:/]\d+)*(?:<NTH_ENDING>)?|<COUNTING>\b)"),
     "month": rf"\b(?:{spans.MONTH})\b",
     "day": rf"\b(?:{spans.DAY})s?\b",
-    "place": languages.expand(rf"\b(?!\w+ (?:{spans.MONTH}|{spans.DAY}))(?-i:<PLACE>[\w-]*(?: [A-ZÀ-Þ][\w-]+)*)"),
+    "place": languages.expand(rf"\b(?!\w+ (?:{spans.MONTH}|{spans.DAY}))(?>(?-i:<PLACE>[\w-]*(?: [A-ZÀ-Þ][\w-]+)*))"),
 }
 _LONGEST = 200  # characters of a text whose values are compared
 _VALUE_OR_LETTER = languages.pattern("|".join(f"(?P<{kind}>{words})" for kind, words in _VALUES.items()) + "|.")
