@@ -63,8 +63,10 @@ _REMIND_TO = languages.pattern(r"<REMIND_TO>\b")
 _REMIND_PAST = languages.pattern(r"(?:<REMIND_TO>\b[\s,]*+)?<THINGS_PAST>")
 _FORGET = languages.pattern(rf"{_OPENING}<FORGET>\s*+<FORGETTABLE>")
 _NOTE_THAT = r"<NOTE>,?\s++<THAT>\s++<OWN_STATEMENT>"
-_ASKS = rf"""{_OPENING}(?:<REMIND>\b|(?:<REMEMBER>{_LATER}|<FORGET>)(?:,?\s++<THAT>\b|\s*+:)|{_NOTE_THAT}
-    |<DO_NOT_FORGET>\s*+<TO_DO>)""".replace("\n    ", "")
+_ASKS = (
+    rf"{_OPENING}(?:<REMIND>\b|(?:<REMEMBER>{_LATER}|<FORGET>)(?:,?\s++<THAT>\b|\s*+:)|{_NOTE_THAT}"
+    r"|<DO_NOT_FORGET>\s*+<TO_DO>)"
+)
 _REQUEST = languages.pattern(_ASKS)
 _AND = languages.pattern(r"(?:(?<!\s)[,;]?(?=\s++<AND>\b)|(?<=\d[.!?]))\s++")  # or behind "Tom is 40."
 _BEHIND_COLON = languages.pattern(rf"(?:\n|(?<=[.!?])\s++(?={_ASKS})).*$")
