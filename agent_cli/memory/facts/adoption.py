@@ -521,12 +521,13 @@ def _is_ended(memory: MemoryContext, ending: Ending, over: Triple | None, about_
         return False
     words = [*terms.content_words(f"{ending.over} {ending.instead}"), *terms.content_words(fact.statement)]
     stems = {word: " ".join(tokens) for word, tokens in zip(words, memory.db.tokens_of(words), strict=True)}
-    joined, over_stems = _AND.split(fact.statement)[::2], {stems[word] for word in terms.content_words(ending.over)}
-    if any(
-        stems.get(word) not in over_stems for each in joined[1:] and joined for word in terms.content_words(each)[-1:]
-    ):
-        return False  # "I no longer take ramipril" does not end "I take ramipril and atorvastatin"
-    return triples.covers(ending, fact.statement, made, stems)
+    if not triples.covers(ending, fact.statement, made, stems):
+        return False
+    # "I no longer take ramipril" does not end "I take ramipril and atorvastatin": it must name the last word of each.
+    over_stems = {stems[word] for word in terms.content_words(ending.over)}
+    parts = _AND.split(fact.statement)[::2]
+    last = (word for each in parts for word in terms.content_words(each)[-1:])
+    return len(parts) == 1 or all(stems.get(word) in over_stems for word in last)
 
 
 def format_names(found: Iterable[Fact]) -> str:
