@@ -279,6 +279,8 @@ def serve(
     options |= {"lifespan": "on", "ws": "none", "proxy_headers": False, "http": limited_protocol(limits)}
     settings = uvicorn.Config(gate, timeout_graceful_shutdown=round(2 * limits.grace_seconds + 5), **options)
     server = _Server(settings, state)
+    for number in (signal.SIGTERM, signal.SIGINT):  # a later one may not cut off the ending: a lock could stay taken
+        signal.signal(number, server.handle_exit)
     address, number = listening.getsockname()[:2]
     ready(f"http://{f'[{address}]' if ':' in address else address}:{number}")
     server.run([listening])

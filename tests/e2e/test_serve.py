@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import socket
+import time
 from contextlib import contextmanager
 
 import httpx
@@ -81,6 +82,15 @@ def test_official_client_talks_over_two_processes_and_the_second_knows_the_first
     bodies = [request.body for request in server.requests if request.body and request.body.get("messages")]
     assert said(bodies[1]) == ["I am building a boat.", "What am I building?"]
     assert "The end of the previous session" in str(bodies[2])
+
+
+def test_signals_that_come_while_it_ends_change_nothing(program):
+    with running(program) as (process, _):
+        while process.poll() is None:
+            process.terminate()
+            time.sleep(0.002)
+        assert process.returncode in (143, -signal.SIGTERM)  # the latter of an interpreter that is nearly gone
+        assert process.stderr.read() == ""
 
 
 def test_a_message_of_many_blanks_keeps_nobody_waiting(program, server):
