@@ -49,11 +49,10 @@ def run(memory: MemoryContext, root: Path, progress: Progress = lambda what, don
         for machine in folder.machines():
             _read(memory, folder, machine, done, progress)
         with db.write():
+            merge.take_waiting(memory, done.taken)
+        done.receipt = merge.erase(memory, done.taken)
+        with db.write():
             merge.settle(memory, done.taken)
-        if changes.count_waiting(db):
-            done.receipt = merge.erase(memory, done.taken)
-            with db.write():
-                merge.settle(memory, done.taken)  # what waited until something was erased
         _clean(db, folder)
         _write(db, folder, done, progress)
         folder.merge()

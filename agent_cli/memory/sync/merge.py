@@ -69,8 +69,9 @@ def take(memory: MemoryContext, entries: Sequence[Entry], taken: Taken) -> None:
                 changes.wait(db, kind, changes.find(db, kind, uid)[0], data or {})
 
 
-def _take_waiting(memory: MemoryContext, taken: Taken) -> None:
-    """Take the rows whose references have come meanwhile, and those that wait for these."""
+def take_waiting(memory: MemoryContext, taken: Taken) -> None:
+    """Take the rows whose references have come meanwhile, and those that wait for these; what is said in sessions of
+    another machine, that one learns from. Runs in the caller's transaction."""
     db, found = memory.db, True
     with changes.during(db, "applying"):
         while found:
@@ -81,6 +82,8 @@ def _take_waiting(memory: MemoryContext, taken: Taken) -> None:
                         continue
                 lineage.delete(db, "sync_waiting", [id])
                 found = True
+    for id in changes.settle(db, "session"):
+        sessions.skip_learning(db, id, log.last_message(db, id))
 
 
 def _take(memory: MemoryContext, kind: str, uid: str, data: Data | None, taken: Taken) -> bool:
@@ -280,12 +283,10 @@ def _add_sources(db: Database, kind: str, id: int, sources: Sequence[tuple[Any, 
 
 
 def settle(memory: MemoryContext, taken: Taken) -> None:
-    """Take what waited, and do what follows from what was taken: it is new on this machine, and is sent to the others.
-    Runs in the caller's transaction."""
+    """Take what waited until something was erased, and do what follows from what was taken, and is still there: it is
+    new on this machine, and is sent to the others. Runs in the caller's transaction."""
     db, now = memory.db, memory.time()
-    _take_waiting(memory, taken)
-    for id in changes.settle(db, "session"):
-        sessions.skip_learning(db, id, log.last_message(db, id))  # its own machine learns from it
+    take_waiting(memory, taken)
     adoption.settle_merged(memory, changes.settle(db, "fact"))
     skills.settle_merged(memory, changes.settle(db, "skill"))
     for id in changes.settle(db, "summary"):

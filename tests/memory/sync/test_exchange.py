@@ -16,7 +16,7 @@ from agent_cli.memory.scope import Scope
 from agent_cli.memory.search import index
 from agent_cli.memory.skills import skills
 from agent_cli.memory.summaries import summaries
-from agent_cli.memory.sync import exchange
+from agent_cli.memory.sync import exchange, merge
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Message
 from agent_cli.store import changes, jobs, segments
@@ -179,6 +179,22 @@ def test_what_two_machines_learned_on_one_day_and_disagrees_waits_for_the_person
     adoption.accept(two.memory, waiting)
     meet(one, two)
     assert listed(one) == {waiting.statement}
+
+
+def test_a_value_in_the_place_of_one_that_was_forgotten_does_not_wait_for_a_yes(one, two):
+    accept(one, "I live in Graz")
+    meet(one, two)
+    forget(one, "f1")
+    accept(one, "I live in Wels")
+    one.exchange()
+    carry(one, two)
+
+    cut_off(two)
+    merge.take_waiting(two.memory, merge.Taken())
+    merge.erase(two.memory, merge.Taken())  # and cut off again
+    meet(one, two)
+    for each in (one, two):
+        assert (listed(each), listed(each, "pending")) == ({"I live in Wels"}, set())
 
 
 def test_a_fact_that_both_machines_know_is_listed_once(one, two):
