@@ -71,7 +71,7 @@ class Conversation:
         return {
             "session": session.handle if session else "",
             "name": sessions.name(app.db, session) if session else "",
-            "model": last.usage.model if last else "",
+            "model": app.model.name if app.model else last.usage.model if last else "",
             "context_percent": min(100, round(100 * tokens / window)) if tokens else None,
             "num_ctx": app.config.num_ctx,
             "folder": folder,

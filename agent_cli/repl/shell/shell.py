@@ -179,8 +179,8 @@ class Shell:
             asyncio.get_running_loop().run_in_executor(None, self._tell_status, command, json.dumps(state))
             return self._status_line
         percent = state["context_percent"]
-        name = self._model_offer.model_name
-        return name if percent is None else f"{state['model']} · {percent} % of the context"
+        name = state["model"] or self._model_offer.model_name
+        return name if percent is None else f"{name} · {percent} % of the context"
 
     def _tell_status(self, command: str, state: str) -> None:
         try:

@@ -58,10 +58,12 @@ def test_the_keys_of_vi_can_be_switched_on_and_off(talked, terminal):
     shell.wait_for_line("❯ pan pot")
 
 
-def test_the_line_below_the_prompt_names_the_mode_of_vi(talked, terminal):
+def test_the_line_below_the_prompt_names_the_mode_of_vi_and_the_model_that_was_chosen_last(talked, terminal):
     shell = terminal(AGENT_EDITING_MODE="vi", PROMPT_TOOLKIT_NO_CPR="").wait_prompt()
     shell.enter("/facts").until(lambda: shell.raw.count(b"\x1b[6n") > 1, "the question").type("\x1b[20;3R")
     shell.wait("\nINSERT · qwen3:8b").type("\x1b").wait("\nNORMAL · qwen3:8b").type("i").wait("\nINSERT · qwen3:8b")
+    shell.enter("/model offline").wait("offline answers").until(lambda: shell.raw.count(b"\x1b[6n") > 2, "the question")
+    shell.type("\x1b[20;3R").wait("\nINSERT · offline")
 
 
 def test_a_command_of_ones_own_tells_the_line_below_the_prompt(talked, server, terminal):
