@@ -181,11 +181,14 @@ def _put(memory: MemoryContext, row: _Arrived, known: str, id: int | None, taken
         > _rank(mine.get(column, NEVER)[0], local_uid, local["columns"][column])
     ]
     changed = {column: row.values[column] for column in won if row.sent(column) != local["columns"][column]}
-    overwritten, is_own = mine.get("text", NEVER)
-    if kind == "note" and "text" in changed and is_own and row.stamp("text")[1] != overwritten:
-        changed["text"] = _both(changed["text"], local["columns"])
-        won.remove("text")
-        changes.insist(db, kind, known, "text", row.stamp("text")[0])
+    if kind == "note" and mine.get("text", NEVER)[1] and row.values["text"] != local["columns"]["text"]:
+        (theirs, their_base), (ours, our_base) = row.stamp("text"), local["stamps"]["text"]
+        is_earlier = "text" in changed  # what was written here
+        if their_base != ours if is_earlier else their_base == our_base < theirs:  # neither knew of the other
+            versions = local["columns"], row.values
+            changed["text"] = _both(*(versions[::-1] if is_earlier else versions))
+            won = [each for each in won if each != "text"]
+            changes.insist(db, kind, known, "text", theirs)
     if kind == "session" and changed.get("closed_at") and sessions.is_held(db, id):
         won.remove("closed_at")
         del changed["closed_at"]
@@ -200,10 +203,10 @@ def _put(memory: MemoryContext, row: _Arrived, known: str, id: int | None, taken
     return True
 
 
-def _both(words: str, local: Mapping[str, Any]) -> str:
-    """What a note says on another machine, and below it what was written here at the same time."""
-    until = f"{clock.local(local['changed_at'], local['utc_offset']):%Y-%m-%d %H:%M}"
-    return f"{words}\n\n(On another machine, {until}: {local['text']})"
+def _both(later: Mapping[str, Any], earlier: Mapping[str, Any]) -> str:
+    """What a note says as it was changed last, and below it what was written on another machine at the same time."""
+    until = f"{clock.local(earlier['changed_at'], earlier['utc_offset']):%Y-%m-%d %H:%M}"
+    return f"{later['text']}\n\n(On another machine, {until}: {earlier['text']})"
 
 
 def _rank(stamp: int, uid: str, value: Any) -> tuple[int, str, str]:

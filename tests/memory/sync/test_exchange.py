@@ -106,15 +106,27 @@ def cut_off(machine):
         exchange.run(machine.memory, machine.root, end)
 
 
-def test_a_note_that_was_changed_on_both_machines_keeps_both_wordings(one, two):
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_note_that_was_changed_on_both_machines_has_both_wordings_on_each_when_it_has_read(one, two, at_once):
     note = notes.add(one.db, HERE, "the key is under the mat", one.time)
     meet(one, two)
     notes.edit(one.db, note, "the key is under the stone", "", one.time)
     later(two)
     notes.edit(two.db, notes.get(two.db, 1, "person"), "the key is at Clara's", "", two.time)
-    meet(one, two)
     both = "the key is at Clara's\n\n(On another machine, 2026-01-02 12:00: the key is under the stone)"
-    assert noted(one) == noted(two) == [both]
+    one.exchange()
+    if at_once:
+        two.exchange()
+        carry(two, one)
+    carry(one, two)
+    if at_once:
+        one.exchange()
+        assert noted(one) == [both]
+    for each, other in ((two, one), (one, two)) * 2:
+        sent = each.exchange().sent
+        carry(each, other)
+        assert noted(each) == [both]
+    assert (sent, differences(one, two)) == (0, [])
     notes.edit(one.db, note, "the key is in my bag", "", one.time)
     meet(one, two)
     assert noted(two) == ["the key is in my bag"]
