@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from inspect import Parameter, Signature, signature
+from types import FrameType
 from typing import Any, TextIO
 
 import typer
@@ -22,6 +23,7 @@ from agent_cli.errors import AgentError, Cancelled, StoreError, UsageError
 from agent_cli.store import sealing
 from agent_cli.text import nearest, one_line, without_surrogates
 
+_ENDING = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None))]  # Windows has one
 _MODEL_COMMANDS = (None, "ask")  # commands that ask a model; None: a conversation
 _ClickUsageError: Any = typer.BadParameter.__base__  # Typer's own UsageError, which has no public name
 
@@ -203,11 +205,16 @@ start.__signature__ = Signature([_context, *signature(Invocation).parameters.val
 app.callback(invoke_without_command=True)(start)
 
 
+def _end(number: int, _: FrameType | None) -> None:
+    for each in _ENDING:
+        signal.signal(each, lambda *_: None)  # a second one, as of `timeout`, would cut off what ends in order
+    sys.exit(128 + number)
+
+
 def main() -> None:
     """The console script. On SIGTERM and SIGHUP it exits in order, so that an answer cut off is kept."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    if hasattr(signal, "SIGHUP"):
-        signal.signal(signal.SIGHUP, lambda *_: sys.exit(129))
+    for number in _ENDING:
+        signal.signal(number, _end)
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # it was closed, as by <&-
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
