@@ -7,13 +7,11 @@ which can be ended at any moment. Where its cost is known from the size of its i
 import gc
 import json
 import os
-import select
 import signal
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any, TextIO, TypeVar
+from typing import Any, TextIO, TypeVar, cast
 
 from agent_cli.errors import UsageError
 
@@ -46,29 +44,28 @@ def run(parse: Callable[[], T], seconds: float = SECONDS) -> T:
     """What the parser returns or raises, within the limits; without any on Windows. Raises LimitExceeded."""
     if not hasattr(os, "fork"):
         return parse()
-    import pickle  # few commands parse what needs it
+    import multiprocessing  # few commands parse what needs it
 
-    reading, writing = os.pipe()
+    fork = multiprocessing.get_context("fork")
+    receiving, sending = fork.Pipe(duplex=False)
+    child = fork.Process(target=_answer, args=(sending, seconds, parse), daemon=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of other threads, of whose locks the parser needs none
-        child = os.fork()
-    if child == 0:
-        os.close(reading)
-        _answer(writing, seconds, parse)
-    os.close(writing)
-    sent = None
+        child.start()
+    sending.close()
+    returned, value = False, cast(Any, None)
     try:
-        sent = _received(reading, time.monotonic() + seconds)
+        if not (is_late := not receiving.poll(seconds)):
+            returned, value = receiving.recv()
+    except EOFError:
+        child.join()
+        is_late, value = child.exitcode == -signal.SIGXCPU, LimitExceeded("its parser crashed")
     finally:
-        os.close(reading)
-        if sent is None:
-            os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-    if sent is None or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU):
+        receiving.close()
+        child.kill()
+        child.join()
+    if is_late:
         raise LimitExceeded(f"it takes more than {seconds:g} s to be read")
-    if status:
-        raise LimitExceeded("its parser crashed")
-    returned, value = pickle.loads(sent)
     if returned:
         return value  # type: ignore[no-any-return]
     raise value
@@ -114,12 +111,11 @@ def lines(file: TextIO) -> Iterator[str]:
         yield line
 
 
-def _answer(writing: int, seconds: float, parse: Callable[[], Any]) -> None:
-    """Parse in the child and write the answer. Nothing of the parent's is undone or cleaned up here."""
-    import pickle
+def _answer(sending: Any, seconds: float, parse: Callable[[], Any]) -> None:
+    """Parse in the child and send the answer. Nothing of the parent's is undone or cleaned up here."""
     import resource  # not on Windows
 
-    status, most = 1, int(seconds) + 1
+    most = int(seconds) + 1
     try:
         gc.freeze()  # no connection of the parent is closed here
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -130,27 +126,12 @@ def _answer(writing: int, seconds: float, parse: Callable[[], Any]) -> None:
             used = int(statm.read().split()[0]) * resource.getpagesize()
             resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
         try:
-            answer = pickle.dumps((True, parse()))
+            sending.send((True, parse()))
         except RecursionError:
-            answer = pickle.dumps((False, LimitExceeded(TOO_DEEP)))
+            sending.send((False, LimitExceeded(TOO_DEEP)))
         except MemoryError:
-            answer = pickle.dumps((False, LimitExceeded(TOO_MUCH_MEMORY)))
+            sending.send((False, LimitExceeded(TOO_MUCH_MEMORY)))
         except Exception as error:
-            answer = pickle.dumps((False, error))
-        with os.fdopen(writing, "wb") as pipe:
-            pipe.write(answer)
-        status = 0
+            sending.send((False, error))
     finally:
-        os._exit(status)
-
-
-def _received(reading: int, until: float) -> bytes | None:
-    """All that is written to the pipe; None when the time is over before its end."""
-    pieces = list[bytes]()
-    poll = select.poll()
-    poll.register(reading, select.POLLIN)
-    while poll.poll(max(0.0, 1000 * (until - time.monotonic()))):
-        if not (piece := os.read(reading, _CHUNK)):
-            return b"".join(pieces)
-        pieces.append(piece)
-    return None
+        os._exit(0)
