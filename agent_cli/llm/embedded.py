@@ -13,7 +13,6 @@ from typing import Any
 from agent_cli import arrays
 
 DIMENSION = 256
-_MAX_WORDS = 50_000  # whose vectors are kept, in 50 MB
 _WORD_START = "▁"  # what the first token of a word begins with, and no other
 IDENTITY = f"embedded wordllama l2_supercat {DIMENSION}"
 
@@ -29,9 +28,6 @@ def made(identity: str) -> bool:
 
 class EmbeddedEmbedder:
     similarity_floor = 0.15
-
-    def __init__(self) -> None:
-        self._words: dict[str, Any] = {}  # the vectors of those met so far
 
     def identity(self) -> str:
         return IDENTITY
@@ -65,7 +61,7 @@ class EmbeddedEmbedder:
             return [[0.0] * len(words) for _ in texts]
         held = [*chain.from_iterable(filled)]
         rows = {word: row for row, word in enumerate(dict.fromkeys((*words, *held)))}
-        table = self._vectors_of(list(rows))
+        table = _vectors_of(list(rows))
         cosines = (table @ table[[rows[word] for word in words]].T)[np.fromiter(map(rows.__getitem__, held), int)]
         starts = np.cumsum([0, *map(len, filled)])[:-1]
         best = iter(np.maximum.reduceat(cosines, starts, axis=0).tolist())
@@ -74,21 +70,6 @@ class EmbeddedEmbedder:
     def knows_word(self, word: str) -> bool:
         """Whether its table has a word whole, as it is written: of the rest it has parts."""
         return load()[0].token_to_id(_WORD_START + word) is not None
-
-    def _vectors_of(self, words: Sequence[str]) -> Any:
-        """A row for each of these words, which are different."""
-        np = arrays.numpy()
-        if len(self._words) > _MAX_WORDS:
-            self._words = {}
-        known = self._words
-        if new := [word for word in words if word not in known]:
-            tokenizer, tokens = load()
-            # As one text, they take half the time of one by one.
-            encoded = tokenizer.encode_batch_fast([" ".join(new)], add_special_tokens=False)[0]
-            starts = [place for place, token in enumerate(encoded.ids) if _begins_word(token)]
-            counts = np.diff([*starts, len(encoded.ids)])
-            known.update(zip(new, _mean_vectors(tokens, encoded.ids, counts), strict=True))
-        return np.array([known[word] for word in words])
 
 
 @cache
@@ -103,6 +84,15 @@ def load() -> tuple[Any, Any]:
     tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
     with safe_open(folder / "weights" / f"l2_supercat_{DIMENSION}.safetensors", framework="np") as weights:
         return tokenizer, weights.get_tensor("embedding.weight")
+
+
+def _vectors_of(words: Sequence[str]) -> Any:
+    """A row for each of these words."""
+    tokenizer, tokens = load()
+    # As one text, they take half the time of one by one.
+    encoded = tokenizer.encode_batch_fast([" ".join(words)], add_special_tokens=False)[0]
+    starts = [place for place, token in enumerate(encoded.ids) if _begins_word(token)]
+    return _mean_vectors(tokens, encoded.ids, arrays.numpy().diff([*starts, len(encoded.ids)]))
 
 
 @cache
