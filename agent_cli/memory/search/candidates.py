@@ -47,8 +47,6 @@ class Filter:
 
     owner: str
     kinds: tuple[str, ...] = ()  # empty: all
-    session: int | None = None
-    excluded_session: int | None = None  # a session to leave out
     place: str | None = None
     since: float | None = None
     until: float | None = None
@@ -72,7 +70,7 @@ class Filter:
     @property
     def is_narrow(self) -> bool:
         """Whether it excludes so much that filtering the best hits afterwards would not leave enough."""
-        restrictions = (self.session, self.place, self.since, self.until, self.author, self.unit)
+        restrictions = (self.place, self.since, self.until, self.author, self.unit)
         return any(each is not None for each in restrictions) or bool(self.kinds and "message" not in self.kinds)
 
 
@@ -401,8 +399,6 @@ def count_words(db: Database, text: str, rows: int) -> int:
 _CONDITION_OF = {
     "owner": "a.owner = :owner",
     "kinds": "(:kinds = '[]' or p.kind in (select value from json_each(:kinds)))",
-    "session": "(:session is null or p.session_id = :session)",
-    "excluded_session": "(:excluded_session is null or p.session_id is not :excluded_session)",
     "place": "(:place is null or a.place = :place)",
     "since": "(:since is null or p.at >= :since)",
     "until": "(:until is null or p.at < :until)",

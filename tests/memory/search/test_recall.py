@@ -296,8 +296,6 @@ def test_filters_leave_out_everything_else(db, session):
     assert found(kinds=("note", "fact")) == {written, f"f{number}"}
     assert found(kinds=("message", "fact")) == {old, new, by_bob, there, f"f{number}"}
     assert found(kinds=("summary",)) == set()
-    assert found(session=away) == {there}
-    assert found(excluded_session=away) == {old, new, by_bob, written, f"f{number}"}
     assert found(place=ELSEWHERE.place) == {there}
     assert found(author="Bob") == {by_bob}
     assert found(until=day("2025-08-01").timestamp()) == {old}
