@@ -162,14 +162,9 @@ def first_words(text: str, limit: int) -> str:
 
 def nearest(typed: str, names: Iterable[str]) -> str:
     """The name that was probably meant by a mistyped one; empty when none is like it."""
-    from difflib import SequenceMatcher  # only where something is wrong
+    from difflib import get_close_matches  # only where something is wrong
 
-    def likeness(name: str) -> float:
-        one, other = typed.lstrip("-/"), name.lstrip("-/")
-        return 1.0 if sorted(one) == sorted(other) else SequenceMatcher(None, one, other).ratio()
-
-    best = max(names, key=likeness, default="")
-    return best if best and likeness(best) >= _LIKENESS else ""
+    return next(iter(get_close_matches(typed, names, 1, _LIKENESS)), "")
 
 
 def capitalised(words: str) -> str:
