@@ -6,6 +6,7 @@ of what the person types are shown and adopted on request. Where a predicate has
 the next one begins: dates decide, not the order in which the person says things. Without a date, a value was true when
 it was said. Which facts a fact replaced is read from the batches of its history."""
 
+import re
 import time as real_time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, replace
@@ -55,6 +56,9 @@ _CORRECTION = languages.pattern(r"(?:[^,.!:;–—]{1,20}[,.!:;–—]+ )?<I_MEA
 _MEANT_OTHERWISE = languages.pattern(
     r"<DENIED> (?P<mistaken>.+?),? <RATHER> (?P<meant>.+)|(?P<first>.+?),? <DENIED> (?P<second>.+)"
 )
+_JOINT = languages.expand(r"(?:,? <AND> |, )")
+_LIST = languages.pattern(rf"[\w-]+(?:{_JOINT}[\w-]+)+")  # "nuts, milk and eggs"
+_OF_LISTS = frozenset(("allergic_to", "likes", "dislikes", "uses"))  # behind which no second verb is likely
 _COMMAND = "/update"
 
 
@@ -64,6 +68,7 @@ class Adopted:
     new: bool  # False: the fact was known, and has one more source
     replaced: tuple[Fact, ...] = ()
     dated: bool = False  # whether the known fact has other dates now
+    partly_over: tuple[Fact, ...] = ()  # known facts, of which the sentence ends a part
 
 
 def claim(statement: str, origin: Origin, now: datetime | None = None, **details: Any) -> Claim:
@@ -84,7 +89,7 @@ def add(memory: MemoryContext, claim: Claim) -> Adopted:
     """Add a fact that the person states, or end those that the statement says are over. Raises UsageError."""
     claim = _sanitised(claim, memory.time())
     with memory.changing() as memory:
-        claim, over = _with_target(memory, claim)
+        claim, over, partly_over = _with_target(memory, claim)
         for each in sorted(_known(memory, claim), key=lambda each: not each.is_accepted):
             if each.state == PENDING:
                 # the person's own wording counts, not the update or deletion that was proposed
@@ -100,14 +105,15 @@ def add(memory: MemoryContext, claim: Claim) -> Adopted:
             if _has_ended(each, claim):
                 return Adopted(each, new=False)
         state = SUPERSEDED if claim.operation == "delete" else ACCEPTED
-        return _settle(memory, facts.insert(memory, claim, state, "added", actor="person"), over)
+        added = _settle(memory, facts.insert(memory, claim, state, "added", actor="person"), over)
+        return replace(added, partly_over=tuple(partly_over))
 
 
 def propose(memory: MemoryContext, claim: Claim, *, actor: str = "model") -> Fact | None:
     """Queue a claim for review; None when it is known, is pending already, was rejected or forgotten."""
     db, claim = memory.db, _sanitised(claim, memory.time())
     with db.write():
-        claim, _ = _with_target(memory, claim)
+        claim, *_ = _with_target(memory, claim)
         if tombstones.contains(db, claim.statement, memory.scope.owner):
             return None
         everywhere = _known(memory, replace(claim, place="")) if claim.place else []
@@ -407,23 +413,30 @@ def _open_here(memory: MemoryContext, session: int | None) -> list[Fact]:
     return [each for each in found if each.session_id in (None, session)]
 
 
-def _ended_by(memory: MemoryContext, claim: Claim) -> list[Fact]:
-    """The facts, true now or in the future, that a claim says are over or denies; none when it ends nothing."""
+def _ended_by(memory: MemoryContext, claim: Claim) -> tuple[list[Fact], list[Fact]]:
+    """The facts, true now or in the future, that a claim says are over or denies, with at most one whose `_rest` stays
+    true; and those of which it ends a part that the rules cannot take out."""
     if ending := triples.parse_ending(claim.statement):
         over = None if ending.instead else triples.parse(ending.over)
         is_ended = partial(_is_ended, memory, ending, over, triples.is_about_person(claim.statement))
-        return [*filter(is_ended, _open_here(memory, claim.session))]
+        ends = [(each, is_ended(each)) for each in _open_here(memory, claim.session)]
+        whole, parts = ([each for each, is_whole in ends if is_whole is wanted] for wanted in (True, None))
+        lists = [each for each in whole if _rest(each, over)]  # of two, the second stays
+        return lists[:1] + [each for each in whole if each not in lists], parts
     if claim.valid_to:
-        return []
+        return [], []
     if claim.triple:
         denied = replace(claim.triple, predicate=triples.opposite(claim.triple.predicate))
         found = with_triple(memory.db, memory.scope.owner, denied)
     else:
+        first, *others = statements.clauses(claim.statement) or [claim.statement]
+        is_denial = others and terms.is_negated(first) and not triples.is_doubtful(claim.statement)
+        said = first if is_denial else claim.statement  # "I am not vegan, I am vegetarian"
         where = "owner = ?1 and predicate = '' and statement >= ?2 and statement < ?2 || char(1114111) order by +id"
-        alike = facts.FACTS.select(memory.db, where, (memory.scope.owner, f"{claim.statement.split(' ')[0]} "))
-        found = [each for each in alike if _deny_each_other(memory.db, each.statement, claim.statement)]
+        alike = facts.FACTS.select(memory.db, where, (memory.scope.owner, f"{said.split(' ')[0]} "))
+        found = [each for each in alike if _deny_each_other(memory.db, each.statement, said)]
     scope = claim.place, claim.session
-    return [each for each in found if each.is_open(memory.time()) and (each.place, each.session_id) == scope]
+    return [each for each in found if each.is_open(memory.time()) and (each.place, each.session_id) == scope], []
 
 
 def _deny_each_other(db: Database, one: str, other: str) -> bool:
@@ -434,14 +447,14 @@ def _deny_each_other(db: Database, one: str, other: str) -> bool:
     return plain == others
 
 
-def _with_target(memory: MemoryContext, claim: Claim) -> tuple[Claim, list[Fact]]:
-    """The claim with the first of the facts that its sentence says are over as its target, and all of these."""
+def _with_target(memory: MemoryContext, claim: Claim) -> tuple[Claim, list[Fact], list[Fact]]:
+    """The claim with the first fact that its sentence ends as its target, and what `_ended_by` gives."""
     if claim.operation == "insert":
-        over = _ended_by(memory, claim)
+        over, parts = _ended_by(memory, claim)
         claim = _as_ending(memory, claim, over)
     else:
-        over = [facts.get(memory.db, claim.target, memory.scope.owner)] if claim.target else []
-    return _with_relation(memory, claim, over), over
+        over, parts = [facts.get(memory.db, claim.target, memory.scope.owner)] if claim.target else [], []
+    return _with_relation(memory, claim, over), over, parts
 
 
 def _with_relation(memory: MemoryContext, claim: Claim, over: Sequence[Fact]) -> Claim:
@@ -498,13 +511,30 @@ def _as_ending(memory: MemoryContext, made: Claim, over: Sequence[Fact]) -> Clai
             triple = Triple(first.subject, first.predicate, _VERB.sub("", ending.instead, count=1))
         return replace(made, operation="update", target=first.id, triple=triple)
     since = spans.of_statement(made.statement, memory.time(), begins=True).since
-    return replace(made, operation="delete", target=first.id, triple=None, valid_from=since, valid_to=None)
+    made = replace(made, target=first.id, valid_from=since, valid_to=None)
+    if rest := _rest(first, triples.parse(ending.over)):
+        return replace(made, operation="update", statement=rest, triple=triples.parse(rest), place=first.place)
+    return replace(made, operation="delete", triple=None)
 
 
-def _is_ended(memory: MemoryContext, ending: Ending, over: Triple | None, about_person: bool, fact: Fact) -> bool:
+def _rest(fact: Fact, over: Triple | None) -> str:
+    """What is left of "I am allergic to nuts and milk" without the nuts; empty where `over` is no part of a list."""
+    if over is None or over.predicate not in _OF_LISTS or astuple(over)[:2] != (fact.subject, fact.predicate):
+        return ""
+    before, listed, behind = fact.statement.partition(fact.object)
+    if not _LIST.fullmatch(listed) or spans.without(behind, times=False).strip(" .!"):
+        return ""
+    noun = re.escape(over.object)
+    left = re.sub(rf"{_JOINT}{noun}\b|^{noun}{_JOINT}", "", listed, count=1, flags=re.IGNORECASE)
+    return f"{before}{left}{behind}" if left != listed else ""
+
+
+def _is_ended(
+    memory: MemoryContext, ending: Ending, over: Triple | None, about_person: bool, fact: Fact
+) -> bool | None:
     """Whether a fact is over by what a sentence, about the person or not, ends: by its triple ("emacs instead of vim"
     ends the editor, not a drink), which is that of `over`, by its words, or because both are about the person, or about
-    the same relative, and it has all the words of what is over, in any form."""
+    the same relative, and it has all the words of what is over, in any form. None: a part of it is over."""
     made = Triple(fact.subject, fact.predicate, fact.object)
     if ending.instead and fact.predicate in memory.single_valued and ending.over.casefold() == fact.object.casefold():
         return True
@@ -514,6 +544,8 @@ def _is_ended(memory: MemoryContext, ending: Ending, over: Triple | None, about_
         return True
     if ending.of and (owned := triples.OWNED.fullmatch(fact.statement)):
         made = Triple(triples.PERSON, "owns", owned["object"])
+    if _rest(fact, over):
+        return True
     is_same = made.subject == triples.PERSON or (not fact.subject and _BY_PERSON.match(fact.statement))
     if relative := triples.relative(fact.statement):
         is_same = is_same or relative == triples.relative(ending.over)
@@ -527,7 +559,7 @@ def _is_ended(memory: MemoryContext, ending: Ending, over: Triple | None, about_
     over_stems = {stems[word] for word in terms.content_words(ending.over)}
     parts = _AND.split(fact.statement)[::2]
     last = (word for each in parts for word in terms.content_words(each)[-1:])
-    return len(parts) == 1 or all(stems.get(word) in over_stems for word in last)
+    return len(parts) == 1 or all(stems.get(word) in over_stems for word in last) or None
 
 
 def format_names(found: Iterable[Fact]) -> str:
@@ -550,7 +582,7 @@ def receipt(memory: MemoryContext, adopted: Adopted, *, at_prompt: bool = False)
     where = " for this project" if fact.place else ""
     alike = None if statements.is_event(fact.statement) else terms.alike(fact.statement)
     found = [each for each in _open_here(memory, fact.session_id) if alike.fullmatch(each.statement)] if alike else []
-    beside = [each for each in found if each.statement.casefold() != fact.statement.casefold()]
+    beside = [each for each in found if each.statement.casefold() != fact.statement.casefold()] + [*adopted.partly_over]
     stays = f"; still true beside it: {format_names(beside)}" if beside else ""
     return Receipt(f"kept {format_names([fact])}{where}{f' ({dates})' if dates else ''}{instead} {undo}{stays}")
 
@@ -588,13 +620,14 @@ def dates_ahead(fact: Fact, now: datetime) -> str:
 @frozen
 class Contradiction:
     claim: Claim
-    known: Fact | None  # None: the sentence says that something is over, and no fact says that it was true
-    answer: str = ""  # what /update does
+    known: Fact | None  # None: the sentence says that something is over, and no fact says just that
+    answer: str = ""  # what /update does; without a fact, what the sentence does
     is_choice: bool = False  # whether the sentence may mean this fact or another
 
     def message(self, *, at_keyboard: bool = True) -> str:
         if self.known is None:
-            return f"no fact was found that “{text.one_line(self.claim.statement)}” ends"
+            said = f"“{text.one_line(self.claim.statement)}”"
+            return f"{said} {self.answer}" if self.answer else f"no fact was found that {said} ends"
         command, instead = (f"{_COMMAND} {self.known.handle}", " in its place") if self.is_choice else (_COMMAND, "")
         where = "" if at_keyboard else " in `agent -c`"
         return f"{self.known.handle} says “{facts.name(self.known)}” · {command}{where} {self.answer}{instead}"
@@ -615,7 +648,7 @@ def contradictions(memory: MemoryContext, session: int, message: int, parts: Seq
                 true, known = corrected
                 place: dict[str, Any] = {"place": known.place, "session": known.session_id, "target": known.id}
                 made = claim(true, "typed", now, quote=quote, message=message, operation="update", **place)
-                found.append(Contradiction(made, known, _answer(made)))
+                found.append(Contradiction(made, known, _answer(made, made)))
                 continue
         clauses = () if triples.is_doubtful(whole) else tuple(statements.clauses(whole))
         for words in dict.fromkeys([(whole,), clauses]):
@@ -631,13 +664,17 @@ def contradictions(memory: MemoryContext, session: int, message: int, parts: Seq
 
 def _against(memory: MemoryContext, session: int, claim: Claim) -> list[Contradiction]:
     """What a claim contradicts or ends."""
-    over = _ended_by(memory, claim)
+    over, parts = _ended_by(memory, claim)
     ends, adopted = over or _other_values(memory, session, claim), _as_ending(memory, claim, over)
     found = [(known, claim, adopted) for known in ends]
     found = found or [(known, made, made) for known, made in _replaceable(memory, claim, session)]
+    if parts and not found:
+        return [Contradiction(claim, None, f"ends a part of {format_names(parts)}, which stays")]
     is_choice = not ends and len(found) > 1
     return [
-        Contradiction(replace(stated, place=known.place, session=known.session_id), known, _answer(becomes), is_choice)
+        Contradiction(
+            replace(stated, place=known.place, session=known.session_id), known, _answer(stated, becomes), is_choice
+        )
         for known, stated, becomes in found
     ]
 
@@ -678,8 +715,9 @@ def _replaceable(memory: MemoryContext, claim: Claim, session: int) -> list[tupl
     return valued or habits
 
 
-def _answer(claim: Claim) -> str:
-    what, since = "ends it" if claim.operation == "delete" else "keeps what you just said", claim.valid_from
+def _answer(stated: Claim, becomes: Claim) -> str:
+    words = "what you just said" if becomes.statement == stated.statement else f"“{text.one_line(becomes.statement)}”"
+    what, since = "ends it" if becomes.operation == "delete" else f"keeps {words}", becomes.valid_from
     return f"{what} ({clock.format_day(clock.utc(since), clock.offset(since))})" if since else what
 
 

@@ -277,6 +277,9 @@ def test_what_is_over_is_ended_by_one_answer(db, session, known, said):
         ("Ich trinke Kaffee", "Statt Kaffee trinke ich Tee", ""),
         ("Ich trinke Kaffee", "Ich trinke jetzt Tee statt Kaffee", "Tee"),
         ("I live in Wels", "Ich wohne jetzt in Linz", "Linz"),
+        ("I am vegan", "I am not vegan, I am vegetarian", ""),
+        ("I smoke", "I do not smoke, I vape", ""),
+        ("Ich bin vegan", "Ich bin nicht vegan, ich esse Fisch", ""),
     ],
 )
 def test_what_is_instead_of_it_is_kept_in_its_place(db, session, known, said, triple):
@@ -407,14 +410,45 @@ def test_what_is_not_sure_or_not_over_ends_nothing_and_says_nothing(db, session,
         My friend Tom works at Siemens → I no longer work at Siemens
         my girlfriend is vegetarian → I'm not vegetarian any more
         my father lives in Graz → My mother no longer lives in Graz | my boss is a Skoda fan → we sold the Skoda
-        I am allergic to nuts and penicillin → I am no longer allergic to nuts
-        I take ramipril and atorvastatin → I no longer take atorvastatin
-        I have a dog and a cat → I no longer have a dog | Ich habe einen Hund und eine Katze → Ich habe keinen Hund mehr
-        I take 5 mg of ramipril every morning and 20 mg of atorvastatin at night → I no longer take ramipril"""),
+        Anna is allergic to nuts and milk → I am no longer allergic to nuts"""),
 )
 def test_other_facts_stay_and_that_is_said(db, session, known, said):
     know(db, known)
     assert say(db, session, said) == ([f"no fact was found that “{said}” ends"], [])
+    assert facts.get(db, 1, PERSON).is_true(NOW())
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "rest"),
+    columns("""I am allergic to nuts and penicillin → I am no longer allergic to nuts → I am allergic to penicillin
+        I'm allergic to nuts, milk and eggs → I am not allergic to eggs any more → I'm allergic to nuts, milk
+        my mother is allergic to nuts and milk → My mum is no longer allergic to nuts → my mother is allergic to milk
+        Al is allergic to nuts and milk since May → Al is no longer allergic to nuts → Al is allergic to milk since May
+        Eva ist allergisch gegen Ei und Milch → Eva ist nicht mehr allergisch gegen Milch → Eva ist allergisch gegen Ei
+        I like jazz and blues → I no longer like blues → I like jazz"""),
+)
+def test_of_a_list_the_rest_stays_true(db, session, known, said, rest):
+    know(db, known)
+    remarks, done = say(db, session, said)
+    assert remarks == [f"f1 says “{known}” · /update keeps “{rest}”"]
+    assert done == [f"kept f2 “{rest}”, in place of f1 “{known}” (/undo f2 takes it back)"]
+    facts.undo(memory_of(db, NOW))
+    assert tell(db, said).startswith(f"kept f3 “{rest}”, in place of f1 “{known}”")
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    columns("""I take ramipril and atorvastatin → I no longer take atorvastatin
+        I am allergic to nuts and carry an EpiPen → I am no longer allergic to nuts
+        I like jazz and read a lot → I no longer like jazz | I have a dog and a cat → I no longer have a dog
+        I drink wine and smoke → I no longer drink wine
+        Ich habe einen Hund und eine Katze → Ich habe keinen Hund mehr
+        I take 5 mg of ramipril every morning and 20 mg of atorvastatin at night → I no longer take ramipril"""),
+)
+def test_a_fact_of_which_a_part_is_over_is_named_and_stays(db, session, known, said):
+    know(db, known)
+    assert say(db, session, said) == ([f"“{said}” ends a part of f1 “{known}”, which stays"], [])
+    assert tell(db, said).endswith(f"; still true beside it: f1 “{known}”")
     assert facts.get(db, 1, PERSON).is_true(NOW())
 
 
