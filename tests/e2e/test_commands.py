@@ -415,9 +415,11 @@ def test_words_say_what_memory_would_add_or_erase_and_when_a_schedule_runs(progr
         assert cron in [each["cron"] for each in program("schedule", "--json").json], words
     assert program("schedule", "add", "every day at 7", "say hello").out.startswith("added c9 “say hello”: ")
     assert program("schedule", "add", "@daily", "say", "bye").out.startswith("added c10 “say bye”: ")
-    assert program("schedule", "add", "tomorrow at 9", "--prompt", "hi").err.startswith(
-        "agent: 'tomorrow at 9' happens once"
-    )
+    for words, why in (
+        ("tomorrow at 9", "'tomorrow at 9' happens once"),
+        ("daily until 9.9.2099", "a schedule has no end"),
+    ):
+        assert program("schedule", "add", words, "--prompt", "hi").err.startswith(f"agent: {why}")
 
 
 SCHEDULED = {

@@ -9,7 +9,6 @@ nine o'clock, and a past date is refused. Commands show the parsed time in full,
 import re
 from calendar import monthrange
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import cache
@@ -29,11 +28,13 @@ _PART_HOURS, _POINT_HOURS, _SPOKEN = (languages.table(name) for name in ("PART_H
 _LIKENESS = 0.86  # "wensday" has 0.88 to Wednesday, and "Feiertag" 0.8 to "Freitag"
 _FIELDS = ("seconds", "minutes", "hours", "days", "weeks")  # of timedelta; behind them are months and years
 _EXACT_UNITS = 3  # seconds, minutes and hours count elapsed time
+_FIXED_RULES = {"work": "WEEKLY;BYDAY=MO,TU,WE,TH,FR", "weekend": "WEEKLY;BYDAY=SA,SU", "each_day": "DAILY"}
 _MIN_MINUTES = 10  # between two occurrences
 _FREQUENCIES = ("MINUTELY", "HOURLY", "DAILY", "WEEKLY", "MONTHLY", "YEARLY")
 _UNITS, _ADVERBS = spans.TIME_UNITS[1:], languages.ordered("HOW_OFTEN")
 _NTH = languages.ordered("NTH")  # the first to the fourth, and the last
-_OTHER, _BETWEEN = languages.pattern("<OTHER>"), languages.pattern("<BETWEEN_DAYS>")
+_OTHER = languages.pattern("<OTHER>")
+_NEXT_DAY = languages.pattern(rf"\b(<TO_DAY>\b|[–-])?\s*\b((?:{spans.DAY})s?|{spans.SHORT_DAY})")
 _TOPIC = languages.pattern("<TIME_AS_TOPIC>")
 _NO_TIME = languages.pattern(r"<NO_TIME>?[.!]?")
 _UNIVERSAL = text.Pattern(r"(.*\d(?: ?[ap]m)?) ?(?:UTC|GMT|Z)", re.IGNORECASE)
@@ -45,7 +46,10 @@ _WITH_ZU = languages.pattern(r"<WITH_ZU>")
 _JOINED = languages.pattern(r"\s*(?:<AND>|&|,)\s*")
 _TIME_BEHIND = languages.pattern(rf",?\s*(?:(?:<AT_HOUR>|@)\s*)?(?:\d|{'|'.join(_POINT_HOURS)})")
 _TIME_BEFORE = languages.pattern(r"\d\s?(?:[ap]m|<CLOCK>|h)?$")
-_BEHIND_ADVERB = languages.pattern(r"(?:<AT_HOUR>|<ON_REPEATED>)\b")
+_BEHIND_ADVERB = languages.pattern(r"(?:<AT_HOUR>|<ON_REPEATED>|<UNTIL>)\b")
+_MORE_TIMES = languages.pattern(  # behind a time: ", 13 and 20"
+    r"(?:\s*(?:<AND>|&|,)\s*\d{1,2}(?:[:.]\d\d)?(?:\s?(?:[ap]m|<CLOCK>))?)+(?=\s*(?:[.;!?)]|<REMIND_TO>\b|$))"
+)
 _WORD_OF_NUMBER = text.Pattern(rf"\b(?:{spans.NUMBER_WORDS})\b")
 _HALVES = (  # how a number with a half begins or ends
     (1.5, languages.pattern(languages.spaced(languages.alternatives("ONE_AND_A_HALF")))),
@@ -61,6 +65,7 @@ class _Found:
 
     matches: list[re.Match[str]]
     groups: dict[str, str]
+    end: dict[str, str]  # the groups of the day until which it repeats
 
     def cut_from(self, sentence: str) -> str:
         left, at = "", 0
@@ -125,9 +130,15 @@ def _due_time(found: _Found, now: datetime, zone: str) -> moments.DueTime:
     now, groups = now.astimezone(UTC), found.groups  # datetimes of one zone are compared by local time
     at, wall = _time_of_day(groups), moments.to_wall(now, tz)
     if "repetition" in groups:
+        if at and "lead" in groups:
+            at = _moved(datetime.combine(wall, at), groups).time()
         rule = _repetition(groups, wall)
-        usual = time(_PART_HOURS.get(groups.get("each_part", ""), MORNING.hour))
-        first = moments.first(rule, at or usual, tz, now)
+        elapsed = rule.startswith(moments.ELAPSED)
+        if found.end or (elapsed and "ends" in groups):
+            last = at or (time(23, 59) if elapsed else MORNING)
+            end = _on_day(found.end or {"today": "", "clock": ""}, last, wall, tz, now)
+            rule += f";UNTIL={moments.to_wall(end, UTC if elapsed else tz):%Y%m%dT%H%M%S}"
+        first = moments.first(rule, at or MORNING, tz, now)
         return moments.DueTime(first.moment.astimezone(tz), words, zone, rule, first.wall.isoformat())
     if "duration" in groups:
         due = _after_duration(groups, at, wall, tz, now)
@@ -138,6 +149,8 @@ def _due_time(found: _Found, now: datetime, zone: str) -> moments.DueTime:
             moments.from_wall(datetime.combine(wall + timedelta(days=days), at or MORNING), tz) for days in (0, 1)
         )
         due = tomorrow if due <= now else due
+    if "lead" in groups:
+        due = _future(_moved(moments.to_wall(due, tz), groups), tz, now)
     return moments.DueTime(due, words, zone)
 
 
@@ -174,26 +187,28 @@ def _time_of_day(groups: Mapping[str, str]) -> time | None:
 
 def _after_duration(groups: Mapping[str, str], at: time | None, wall: datetime, tz: tzinfo, now: datetime) -> datetime:
     """Hours and minutes count elapsed time; days and longer move the date, at the time `at` or nine."""
+    exact = spans.index(groups["unit"], spans.TIME_UNITS) < _EXACT_UNITS
+    due = _moved(now.replace(tzinfo=None) if exact else wall, groups)
+    return due.replace(tzinfo=UTC).astimezone(tz) if exact else _future(datetime.combine(due, at or MORNING), tz, now)
+
+
+def _moved(due: datetime, groups: Mapping[str, str]) -> datetime:
+    """Later by the amounts that the words name, or earlier when they say before what."""
     from dateutil.relativedelta import relativedelta
 
-    unit = spans.index(groups["unit"], spans.TIME_UNITS)
-    amounts = [(_amount(groups["amount"]), unit)]
-    if "half" in groups:
-        amounts.append((0.5, unit))
-    if "further" in groups:
-        amounts.append((_amount(groups["further"]), spans.index(groups["smaller"], spans.TIME_UNITS)))
-    exact = unit < _EXACT_UNITS
-    due = now.replace(tzinfo=None) if exact else wall
+    sign, unit = -1 if "earlier" in groups else 1, groups["unit"]
+    amounts = [(groups["amount"], unit), (groups.get("further", ""), groups.get("smaller", unit))]
     try:
-        for amount, each in amounts:
+        for words, name in amounts[: 1 + ("further" in groups)]:
+            amount, each = _amount(words), spans.index(name, spans.TIME_UNITS)
             if each < len(_FIELDS):
-                due += timedelta(**{_FIELDS[each]: amount})
+                due += sign * timedelta(**{_FIELDS[each]: amount})
             else:
                 months = amount * (12 if each > len(_FIELDS) else 1)
-                due += relativedelta(months=int(months), days=30 * (months % 1))
+                due += sign * relativedelta(months=int(months), days=30 * (months % 1))
     except (ValueError, OverflowError) as error:
-        raise UsageError(f"{groups['duration']!r} is too far away: name a nearer time") from error
-    return due.replace(tzinfo=UTC).astimezone(tz) if exact else _future(datetime.combine(due, at or MORNING), tz, now)
+        raise UsageError(f"“{groups['amount']} {groups['unit']}” is too far away: name a nearer time") from error
+    return due
 
 
 def _amount(words: str) -> float:
@@ -226,14 +241,21 @@ def _on_day(groups: Mapping[str, str], at: time | None, wall: datetime, tz: tzin
 def _named_day(groups: Mapping[str, str], today: datetime) -> datetime:
     if "past" in groups:
         raise UsageError(f"{groups['named_day']} is past: name a time in the future")
-    if "only" in groups:
-        return _day_of_month(int(groups["only"]), today)
+    if "only" in groups or "words" in groups:
+        days = _days_of_month(int(groups["only"]), today) if "only" in groups else [_date(groups, today)]
+        for day in days:
+            if "of_week" not in groups or day.weekday() == spans.day_number(groups["of_week"]):
+                return day
+        raise UsageError(f"{days[0].day} {days[0]:%B %Y} is a {days[0]:%A}: name another day")
     if "weekend" in groups or ("weekday" in groups and "week" not in groups):
         # The coming one, today's included; "next" is the first after today.
         before = today if "next" in groups else today - timedelta(days=1)
         return spans.weekday(before, groups.get("weekday", "saturday"), 1)
-    if "words" not in groups:
-        return spans.relative_days(groups, today)[1]
+    return spans.relative_days(groups, today)[1]
+
+
+def _date(groups: Mapping[str, str], today: datetime) -> datetime:
+    """A day with its month. Raises UsageError when there is none."""
     year = int(groups["year"]) if "year" in groups else None
     try:
         if "iso" in groups:
@@ -252,12 +274,10 @@ def _named_day(groups: Mapping[str, str], today: datetime) -> datetime:
         raise UsageError(f"there is no {typed and typed[0]}: name another day") from error
 
 
-def _day_of_month(day: int, today: datetime) -> datetime:
-    """The coming day of a month with this number."""
-    for months in range(4):
-        with suppress(ValueError):
-            if (found := spans.month(today, months).replace(day=day)) >= today:
-                return found
+def _days_of_month(day: int, today: datetime) -> list[datetime]:
+    """The days with this number within two months."""
+    if coming := [each for n in range(62) if (each := today + timedelta(days=n)).day == day]:
+        return coming
     raise UsageError(f"no month has a day {day}: name one from 1 to 31")
 
 
@@ -288,27 +308,33 @@ def _patterns() -> dict[str, text.Pattern]:
         r"|\d{1,2}(?:\.\d\d)?\s?(?:am|pm|a\.m\.|p\.m\.|<CLOCK>)(?!\w)"
     )
     points = rf"(?:{'|'.join(_SPOKEN)}) (?:\d{{1,2}}|{hours})\b|{clock}|{'|'.join(_POINT_HOURS)}"
-    on, the, year = r"(?:<ON_DATE> )?(?:<ARTICLE_OF_DATE>)?", r"(?:<ARTICLE_OF_DATE>)?", r"(?:,? (?P<year>\d{4}))?"
-    dated = rf"{on}(?:(?:{day}|{short})\.?,? {the})?"  # "Friday 27 Nov"
+    span = (
+        rf"(?P<amount>{amount})\s*(?P<unit>{unit})"
+        rf"(?:(?: <AND> |\s*)(?P<further>{amount})\s*(?P<smaller>{unit})| <AND> (?P<further><HALF>))?"
+    )
+    the, year = r"(?:<ARTICLE_OF_DATE>)?", r"(?:,? (?P<year>\d{4}))?"
+    of_week = rf"(?:<COMING> )?(?P<of_week>{day}|{short})\.?,? "
+    lead = rf"(?P<lead>{span} (?:(?P<earlier><BEFORE_TIME>)|<AFTER_TIME>) {the})"  # "10 minutes before"
     days = (
-        rf"{dated}(?P<words>(?P<iso>\d{{4}}-\d\d?-\d\d?))(?:T(?=\d))?",
-        rf"{dated}(?P<words>(?P<numbers>\d{{1,2}}\.\s?\d{{1,2}}\.(?:\s?\d{{4}})?|\d{{1,2}}/\d{{1,2}}(?:/\d{{4}})?))",
-        rf"{dated}(?P<words>{_DATE} {_OF_MONTH}(?P<month>{month}){year}|(?P<month>{month}) {_DATE}{year})",
-        rf"<DUE_ON> {the}(?P<only>\d{{1,2}})<NTH_ENDING>(?: <OF_THIS_MONTH>)?(?!\.?\d|\s*[a-zäöü]+\s+\d{{4}})",
+        rf"{the}(?:{of_week}{the})?(?P<words>(?P<iso>\d{{4}}-\d\d?-\d\d?)"
+        r"|(?P<numbers>\d{1,2}\.\s?\d{1,2}\.(?:\s?\d{4})?|\d{1,2}/\d{1,2}(?:/\d{4})?)"
+        rf"|{_DATE} {_OF_MONTH}(?P<month>{month}){year}|(?P<month>{month}) {_DATE}{year})(?:T(?=\d))?",
+        rf"(?:<DUE_ON> {the}|{the}{of_week}(?:<ARTICLE_OF_DATE>|(?=\d+[a-z])))(?P<only>\d{{1,2}})<NTH_ENDING>"
+        r"(?: <OF_THIS_MONTH>)?(?!\.?\d|\s*[a-zäöü]+\s+\d{4})",
         r"(?P<after_tomorrow><DAY_AFTER_TOMORROW>)|(?P<today><TODAY>)|(?P<tomorrow><TOMORROW>)|(?P<past><PAST_TIME>)",
-        rf"{on}(?:<COMING> )?(?P<weekday>{day})(?: <NEXT_WEEK>)?",
+        rf"{the}(?:<COMING> )?(?P<weekday>{day})(?: <NEXT_WEEK>)?",
         rf"(?:<DUE_ON> (?:<COMING> )?|<COMING> )(?P<weekday>{short})\.?",
         rf"(?P<weekday>{short})\.?(?=,? (?:<AT_HOUR> )?(?:{points}))",
         r"<NEXT_PERIOD>|(?P<weekend><WEEKEND>)",
     )
     patterns = {
         "repetition": _repeating(),
-        "duration": rf"(?<![\w-])in (?:<ABOUT>)?(?P<amount>{amount})\s*(?P<unit>{unit})"
-        rf"(?: <AND> (?P<half>a half)|(?: <AND> |\s*)(?P<further>{amount})\s*(?P<smaller>{unit}))?(?![\w-])"
+        "duration": rf"(?<![\w-])in (?:<ABOUT>)?{span}(?![\w-])"
         rf"|(?<![\w-])(?P<amount>{amount})\s*(?P<unit>{unit}) <FROM_NOW>\b",
-        "named_day": rf"(?<![\w-])(?=\w)(?:{'|'.join(days)})(?:(?<=\dT)|(?!['’]|[\w-]))",
+        "named_day": rf"(?<![\w-])(?=\w)(?:{lead}|<ON_DATE> )?(?:{'|'.join(days)})(?:(?<=\dT)|(?!['’]|[\w-]))",
         "part": rf"(?<![\w-])(?:<IN_PART> )?(?P<part>{'|'.join(_PART_HOURS)})s?(?![\w'’-])",
         "clock": rf"(?<![\w:./-])(?:(?:<AT_TIME>|@)\s*)?(?P<point>{points})(?![\w/-]|:\S)"
+        rf"|(?<![\w-]){lead}(?:(?P<point>{points})|(?P<bare>\d{{1,2}}|{hours}))(?![\w/-]|[.:]\d)"
         rf"|(?<![\w-])(?:<AT_HOUR>|@)\s*(?P<bare>\d{{1,2}}(?:\.\d\d)?|{hours})(?![\w/-]|[.]\d|:\S)"
         r"|(?<![^\s,\x00])(?P<alone>\d|[01]\d|2[0-3])(?=[\s.;!?)]*$)",
     }
@@ -321,35 +347,38 @@ def _patterns() -> dict[str, text.Pattern]:
 def _repeating() -> str:
     """Matches the words of a repetition, without the time of day."""
     month, day = spans.SHORT_MONTH, rf"(?:{spans.DAY}|{spans.SHORT_DAY})"
-    and_day = r"(?:\s*,\s*| <BETWEEN_DAYS> |\s*&\s*)"
+    dated = r"\w+,? (?:<ARTICLE_OF_DATE>|\d{1,2}(?:<NTH_ENDING>)? (?!<CLOCK>)[a-zäö]{3})"
+    and_day = rf"(?:\s*,\s*| <BETWEEN_DAYS> | <TO_DAY> (?!{dated})|\s*[&–-]\s*)"
     days, day_names = rf"{day}(?:{and_day}{day})*", f"(?:{spans.DAY})"
+    units, adverbs = (f"(?:{'|'.join(names)})" for names in (_UNITS, _ADVERBS))
     dates = (
         rf"(?:<ARTICLE_OF_DATE>)?{_DATE}(?: {_OF_MONTH}(?P<month>{month}))?\b"
         rf"|(?P<month>{month}) {_DATE}\b|(?P<end><LAST_DAY>)"
     )
     rules = (
-        rf"(?:<ARTICLE_OF_DATE>)?(?:(?P<only>\d{{1,2}})(?:<NTH_ENDING>)|(?P<nth>{'|'.join(_NTH)}) (?P<nthday>{day}))"
-        r" <OF_EVERY_MONTH>",
+        rf"(?P<several>(?:<SEVERAL_TIMES>) (?:<PER> {units}|{adverbs}))\b",
+        rf"(?:<ARTICLE_OF_DATE>)?(?:(?P<only>\d{{1,2}})(?:<NTH_ENDING>)|(?P<nth>{'|'.join(_NTH)}) (?P<nthday>{day})"
+        r"|(?P<end><LAST_DAY>)) <OF_EVERY_MONTH>",
         rf"<EVERY> (?P<nth>{'|'.join((_NTH[0], *_NTH[2:]))}) (?P<nthday>{day})\b(?: <OF_EACH_MONTH>)?",
         rf"<EVERY> (?P<nth>{_NTH[1]}) (?P<nthday>{day}) <OF_EACH_MONTH>",  # else it is every other one
         r"(?P<work><WORKDAYS>)\b|(?P<weekend><WEEKENDS>)\b(?!['’])",
-        rf"<EVERY> (?P<each_part>{'|'.join(_PART_HOURS)})\b",
+        rf"(?P<each_day><EVERY> (?P<part>{'|'.join(_PART_HOURS)}))\b",
         rf"<EVERY> (?:(?P<other><OTHER>) )?(?P<days>{days})\b",
         rf"<EVERY> (?:<ARTICLE_OF_DATE>)?(?P<only>\d{{1,2}})"
         rf"(?:(?:<NTH_ENDING>)? {_OF_MONTH}(?P<month>{month})\b|(?:<NTH_ENDING>)(?: <OF_EACH_MONTH>)?)",
-        rf"(?:<EVERY> (?:(?P<other>{spans.NUMBER}|<OTHER>) )?(?P<unit>{'|'.join(_UNITS)})\b"
-        rf"|(?P<adverb>{'|'.join(_ADVERBS)})\b)(?:,? <ON_REPEATED> (?:(?P<ondays>{days})s?\b|{dates}))?",
+        rf"(?:<EVERY> (?:(?P<other>{spans.NUMBER}|<OTHER>) )?(?P<per>{units})\b"
+        rf"|(?P<adverb>{adverbs})\b)(?:,? <ON_REPEATED> (?:(?P<ondays>{days})s?\b|{dates}))?",
         rf"(?P<days>{day_names}s(?:{and_day}{day_names}s)*)\b(?!['’])",
     )
     return rf"(?<![\w-])(?:<ON_REPEATED> )?(?:{'|'.join(rules)})(?![\w'’-])"
 
 
 def _locate(sentence: str) -> _Found:
-    """The likeliest match of each kind, none overlapping. Raises UsageError for two times joined by "and"."""
+    """The likeliest match of each kind, none overlapping. Raises UsageError for several times: "at 8 and 20"."""
     if len(sentence) > _MAX_SENTENCE:
         raise UsageError(f"that is too long for a task: use at most {_MAX_SENTENCE} characters, or keep it as a note")
     left = sentence = _correct_day_names(sentence)
-    found, patterns, passed_over = _Found([], {}), _patterns(), list[re.Match[str]]()
+    found, patterns, passed_over = _Found([], {}, {}), _patterns(), list[re.Match[str]]()
     times = [each for kind in ("part", "clock") for each in patterns[kind].finditer(sentence)]
     for kind, pattern in patterns.items():
         if kind in ("part", "clock"):
@@ -359,7 +388,10 @@ def _locate(sentence: str) -> _Found:
             fits = [each for each in fits if each not in passed or _is_beside(each, beside, sentence)]
         else:
             beside = times
-            fits = [] if found.matches else [each for each in pattern.finditer(left) if _is_date_words(each, sentence)]
+            fits = [each for each in pattern.finditer(left) if _is_date_words(each, sentence)]
+            if found.matches:  # of what repeats: its end, beside it or at the end of the sentence
+                ends, near = [each for each in fits if "ends" in spans.groups(each)], [*found.matches, *times]
+                fits = [e for e in ends if _is_beside(e, near, sentence) or not sentence[e.end() :].strip(" .!")]
         for one, other in pairwise(fits) if kind in ("named_day", "part", "clock") else ():
             between = sentence[one.end() : other.start()]
             if _JOINED.fullmatch(between) and (kind != "named_day" or between.strip() != ","):  # "tomorrow, Monday"
@@ -367,12 +399,13 @@ def _locate(sentence: str) -> _Found:
                 raise UsageError(f"“{both}” are two times: write one task for each")
         if fits:
             match = max(reversed(fits), key=lambda each: _likelihood(each, beside, sentence))
+            if kind == "clock" and (more := _MORE_TIMES.match(sentence[match.end() :])):
+                raise UsageError(f"“{match[0]}{more[0]}” are several times: write one task for each")
             passed_over += [each for each in fits if each is not match]
             found.matches.append(match)
-            found.groups.update({kind: match[0]} | spans.groups(match))
+            groups = found.end if kind == "named_day" and "repetition" in found.groups else found.groups
+            groups.update({kind: match[0]} | spans.groups(match))
             left = f"{left[: match.start()]}{chr(0) * len(match[0])}{left[match.end() :]}"
-    if "tonight" in found.groups:  # names both a day and its part
-        found.groups.setdefault("part", "tonight")
     found.matches.sort(key=lambda each: each.start())
     return found
 
@@ -414,7 +447,9 @@ def _is_time_of_day(kind: str, match: re.Match[str], sentence: str, others: list
     groups = spans.groups(match)
     if "alone" in groups:  # "tomorrow 9": right after a day
         return any(len(before) == each.end() for each in others if "amount" not in spans.groups(each))
-    return "point" in groups or beside or not after or after[0] in ".;!?)" or _is_beside_remind(before, after)
+    if "point" in groups or beside or _MORE_TIMES.match(sentence[match.end() :]):
+        return True
+    return not after or after[0] in ".;!?)" or _is_beside_remind(before, after)
 
 
 def _is_beside_remind(before: str, after: str) -> bool:
@@ -447,6 +482,8 @@ def _correct_day_names(sentence: str) -> str:
 
 def _repetition(groups: Mapping[str, str], now: datetime) -> str:
     """The rule of the matched words; `now` is local time. Raises UsageError when it would occur too often, or never."""
+    if "several" in groups:
+        raise UsageError(f"“{groups['repetition']}” are several times: write one task for each")
     interval = 1
     if other := groups.get("other"):
         interval = 2 if _OTHER.fullmatch(other) else spans.number(other)
@@ -455,23 +492,19 @@ def _repetition(groups: Mapping[str, str], now: datetime) -> str:
     if "nth" in groups:
         nth = (1, 2, 3, 4, -1)[spans.index(groups["nth"], _NTH)]
         return f"FREQ=MONTHLY;BYDAY={nth}{_day_codes(groups['nthday'])}"
-    if "work" in groups:
-        return "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR"
-    if "weekend" in groups:
-        return "FREQ=WEEKLY;BYDAY=SA,SU"
-    if "each_part" in groups:
-        return "FREQ=DAILY"
+    if fixed := next((rule for name, rule in _FIXED_RULES.items() if name in groups), None):
+        return f"FREQ={fixed}"
     if days := groups.get("days") or groups.get("ondays"):
         return _rule("WEEKLY", interval, f"BYDAY={_day_codes(days)}")
+    if "end" in groups:
+        return _rule("MONTHLY", interval, "BYMONTHDAY=-1")
     month = groups.get("month", "")
     if "only" in groups:
         return _date_rule(1, int(groups["only"]), month)
-    adverb, unit = groups.get("adverb"), groups.get("unit", "")
+    adverb, unit = groups.get("adverb"), groups.get("per", "")
     frequency = _FREQUENCIES[spans.index(adverb, _ADVERBS) + 1 if adverb else spans.index(unit, _UNITS)]
     if frequency == "MINUTELY" and interval < _MIN_MINUTES:
         raise UsageError(f"every {interval} minutes is too often: at most every {_MIN_MINUTES} minutes")
-    if "end" in groups:
-        return _rule("MONTHLY", interval, "BYMONTHDAY=-1")
     if "date" in groups:
         return _date_rule(interval, int(groups["date"]), month)
     today = {  # the day, when none is named
@@ -487,8 +520,11 @@ def _rule(frequency: str, interval: int, by: str) -> str:
 
 
 def _day_codes(days: str) -> str:
-    found = {spans.day_number(word) for word in re.split(r"\W+", days) if not _BETWEEN.fullmatch(word)}
-    return ",".join(code for number, code in enumerate(moments.DAY_CODES) if number in found)
+    found = list[int]()
+    for each in _NEXT_DAY.finditer(days):
+        number = spans.day_number(each[2])
+        found += range(found[-1], number + 1 + 7 * (number < found[-1])) if each[1] else [number]
+    return ",".join(code for number, code in enumerate(moments.DAY_CODES) if {number, number + 7} & {*found})
 
 
 def _date_rule(interval: int, day: int, month: str) -> str:

@@ -15,7 +15,7 @@ from agent_cli.errors import UsageError
 from agent_cli.values import frozen
 
 DAY_CODES = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
-_ELAPSED = ("FREQ=HOURLY", "FREQ=MINUTELY")  # computed in UTC
+ELAPSED = ("FREQ=HOURLY", "FREQ=MINUTELY")  # computed in UTC
 
 
 @frozen
@@ -82,6 +82,8 @@ def cron(rule: str, at: time) -> str:
     parts = dict(part.split("=") for part in rule.split(";"))
     every = f"*/{parts['INTERVAL']}" if "INTERVAL" in parts else "*"
     match parts["FREQ"]:
+        case _ if "UNTIL" in parts:
+            raise UsageError("a schedule has no end: leave it out, and stop the schedule with `agent schedule rm`")
         case "MINUTELY":
             return f"{every} * * * *"
         case "HOURLY":
@@ -98,15 +100,13 @@ def cron(rule: str, at: time) -> str:
 
 def first(rule: str, at: time, zone: tzinfo, now: datetime) -> Occurrence:
     """The first after `now`: the coming Friday for every other Friday. Raises UsageError when there is none."""
-    if rule.startswith(_ELAPSED):
-        start = now.astimezone(UTC).replace(tzinfo=None)
-        return next(_occurrences(rule, start, zone, start + timedelta(seconds=1)))
-    today = to_wall(now, zone).replace(hour=0, minute=0, second=0, microsecond=0)
-    start = datetime.combine(today - timedelta(days=1), at)
-    every = ";".join(part for part in rule.split(";") if not part.startswith("INTERVAL="))
+    every, start = rule, to_wall(now, UTC)
+    if not rule.startswith(ELAPSED):
+        every = ";".join(part for part in rule.split(";") if not part.startswith("INTERVAL="))
+        start = datetime.combine(to_wall(now, zone) - timedelta(days=1), at)
     found = next((each for each in _occurrences(every, start, zone, start) if each.moment > now.astimezone(UTC)), None)
     if found is None:
-        raise UsageError("that day does not exist: name another")
+        raise UsageError("there is no such time to come: name another")
     return found
 
 
@@ -132,4 +132,4 @@ def _occurrences(rule: str, start: datetime, zone: tzinfo, earliest: datetime) -
 
 
 def _rule_zone(rule: str, zone: tzinfo) -> tzinfo:
-    return UTC if rule.startswith(_ELAPSED) else zone
+    return UTC if rule.startswith(ELAPSED) else zone

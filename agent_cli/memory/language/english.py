@@ -221,18 +221,19 @@ PART_HOURS = {"morning": 9, "afternoon": 15, "evening": 18, "night": 20, "tonigh
 POINT_HOURS = {"noon": 12, "midday": 12, "midnight": 0}
 SPOKEN_TIMES = {"half past": (0, 30), "quarter past": (0, 15), "quarter to": (-1, 45)}  # hours and minutes
 CLOCK, DAY_ENDING = r"o['’]clock", r"day"
-AT_TIME, AT_HOUR, IN_PART = r"at|by|until", r"at", r"in the|this|at"
+AT_TIME, AT_HOUR, IN_PART = r"at|by|(?P<ends>until|till)", r"at", r"in the|this|at"
+BEFORE_TIME, AFTER_TIME = r"before", r"after|past"
 ARTICLE_OF_DATE, OF_MONTH, NTH_ENDING = r"the ", r"of ", r"st|nd|rd|th"
-ON_DATE, DUE_ON = r"on|by|until|till", r"on|by|until"
+ON_DATE, DUE_ON = r"on|by|(?P<ends>until|till)", r"on|by|(?P<ends>until|till)"
 NEXT_WEEK, COMING = r"(?P<next>next) (?P<week>week)", r"(?P<next>next)|this|coming"
 NEXT_PERIOD = r"(?P<next>next) (?:(?P<week>week)|(?P<month>month)|(?P<year>year))"
 WEEKEND = r"(?:(?:on|at) )?(?:(?:the|this|next|coming) )?weekend"
-TODAY = r"today|(?P<tonight>tonight)|this(?= (?:morning|afternoon|evening|night))"
+TODAY = r"today|(?P<part>tonight)|this(?= (?:morning|afternoon|evening|night))"
 TOMORROW, DAY_AFTER_TOMORROW = r"tom+or+ow|tmrw", r"(?:the )?day after tomorrow"
 OF_THIS_MONTH, OF_EVERY_MONTH = r"of (?:the|this) month", r"of (?:every|each) month"
 OF_EACH_MONTH = rf"{OF_EVERY_MONTH}|of the month"
 ABOUT, FROM_NOW, AND = r"about ", r"from now", r"and"
-HALF, AND_A_HALF, ONE_AND_A_HALF = r"half an?", r"and a half", r"(?:an?|one) and a half"
+HALF, AND_A_HALF, ONE_AND_A_HALF = r"half an?|a half", r"and a half", r"(?:an?|one) and a half"
 A_COUPLE_OF = r"(?:a )?couple of"
 NO_TIME = r"some\s?(?:time|day)|one day|any\s?time|whenever|later|soon|eventually|never|no (?:certain )?time|none"
 AROUND_TIME = r"at|on|by|the|of|o'clock|and"
@@ -242,9 +243,11 @@ REMIND_TO, REMIND_OF = r"(?:to|that)", r"of"  # "Mondays remind me of school"
 REMIND_ME = rf"(?:please )?{REMIND}\b[,:]?\s*(?:(?:to|that|about|of)(?:\s+|$))?|(?:me )?to(?:\s+|$)"
 
 # What is done again and again.
-EVERY, OTHER = r"every|each", r"other|second|2nd"
+EVERY, OTHER = r"every|each|once (?:an?|per|every|each)", r"other|second|2nd"
 WORKDAYS, WEEKENDS = r"(?:every|each) (?:weekday|workday|working day)s?|weekdays", r"(?:every|each) weekend|weekends"
-BETWEEN_DAYS, ON_REPEATED, LAST_DAY = r"and|or", r"on(?: an?)?", r"(?:the )?last day"
+SEVERAL_TIMES, PER = r"twice|thrice|(?:[2-9]|two|three|four|five|six) times|[2-9]x", r"an?|per|every|each"
+BETWEEN_DAYS, TO_DAY = r"and|or", r"to|until|till|through"
+ON_REPEATED, LAST_DAY = r"on(?: an?)?", r"(?:the )?last day"
 
 
 VERB = r"""(?:(?:is|are|was|were|has|have|had|does|do|did|can|could|would)(?:n't)?|won't|can't|will|must|lives?|likes?

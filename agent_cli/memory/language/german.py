@@ -107,7 +107,7 @@ HOW_OFTEN = "stündlich täglich wöchentlich monatlich jährlich"
 NTH = "erste[nrs]? zweite[nrs]? dritte[nrs]? vierte[nrs]? letzte[nrs]?"
 _TO_TWELVE = ("ein", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf")
 NUMBERS = {"eins": 1, "zwanzig": 20, **{word: number for number, word in enumerate(_TO_TWELVE, 1)}}
-INDEFINITE, ORDINAL = "einem|einer", r"\.?"
+INDEFINITE, ORDINAL = "einem|einer|eine|einen", r"\.?"
 SEASONS = "frühling|frühjahr sommer herbst winter"
 PART_OF_DAY = r"(?:der |die )?(?:woche|wochenende|morgen|vormittag|mittag|nachmittag|abend|nacht) (?:vom|des)"
 BEFORE_DATE, AT = r"(?:de[ms] )?jahr(?:e?s)?|de[mnrs]", r"in|im|am|letzte[nrs]?|nächste[nrs]?|diese[nrsm]?"
@@ -192,18 +192,20 @@ NOT_OF_THE_PAST = r"soll\w*|werde\w*|wird|kann|können|könnte\w*|würde\w*|will
 
 PART_HOURS = {"früh": 8, "morgen": 9, "vormittag": 10, "nachmittag": 15, "abend": 18, "nacht": 20}
 POINT_HOURS = {"mittag": 12, "mittags": 12, "mitternacht": 0}
-SPOKEN_TIMES = {"halb": (-1, 30), "viertel nach": (0, 15), "viertel vor": (-1, 45)}
+_QUARTER_TO = dict.fromkeys(("viertel vor", "dreiviertel", "drei viertel"), (-1, 45))
+SPOKEN_TIMES = {"halb": (-1, 30), "viertel nach": (0, 15), **_QUARTER_TO, "viertel": (-1, 15)}
 CLOCK, DAY_ENDING = r"uhr(?: \d\d)?", r"tag"
-AT_TIME, AT_HOUR, IN_PART = r"um|bis|gegen|zu", r"um", r"am|in der|zu"
-NTH_ENDING = r"\."
-ON_DATE, DUE_ON = r"bis|am|den", r"am"
+AT_TIME, AT_HOUR, IN_PART = r"um|(?P<ends>bis)|gegen|zu", r"um", r"am|in der|zu"
+BEFORE_TIME, AFTER_TIME = r"vor", r"nach"
+ARTICLE_OF_DATE, NTH_ENDING = r"de[mnr] ", r"\."
+ON_DATE, DUE_ON = r"(?P<ends>bis(?: zum)?)|am|den", r"am|(?P<ends>bis(?: zum)?)"
 NEXT_WEEK, COMING = r"(?P<next>nächste) (?P<week>woche)", r"(?:de[nmr] )?(?:(?P<next>nächste)|kommende|diese)[nrsm]?"
 NEXT_PERIOD = r"(?:im )?(?P<next>nächste[ns]?) (?:(?P<week>woche)|(?P<month>monat)|(?P<year>jahr))"
 WEEKEND = r"(?:am )?(?:(?:de[nmr] )?(?:nächste|kommende|diese)[nrsm]? )?wochenende"
 TODAY = r"heute"
 TOMORROW, DAY_AFTER_TOMORROW = r"(?<!am\s)(?<!guten\s)morgen(?!s)", r"übermorgen"
 ABOUT, AND = r"etwa |ca\.? ", r"und"
-HALF, ONE_AND_A_HALF = r"einer halben", r"anderthalb|eineinhalb"
+HALF, ONE_AND_A_HALF = r"einer? halben?", r"anderthalb|eineinhalb"
 NO_TIME = r"irgendwann|später|bald|demnächst|nie"
 AROUND_TIME = r"um|am|im|der|den|bis|uhr|und"
 REMIND = r"""erinnere?\s+mich|erinnern\s+sie\s+mich|(?:kannst|könntest|würdest)\s+du\s+mich(?=[^,.!?]*\bdaran erinnern
@@ -212,10 +214,11 @@ REMIND_TO = r"(?:bitte\s+)?daran(?:\s+erinnern)?"
 REMIND_ME = rf"(?:bitte )?(?:{REMIND})\b:?\s*(?:bitte )?(?:(?:an|daran(?:\s+erinnern)?,?(?: dass)?)(?:\s+|$))?"
 WITH_ZU = r"\bzu (?=\w++(?<=n)\W*+$)|\b(?P<prefix>\w{2,9}?)zu(?=\w{3,}+(?<=n)\W*+$)"  # ends what to do: "Eva anzurufen"
 
-EVERY, OTHER = r"jede[nrsm]?|alle", r"zweite[nrs]?"
+EVERY, OTHER = r"(?:einmal )?jede[nrsm]?|alle|einmal (?:am|pro|im|in der)", r"zweite[nrs]?"
 OF_EVERY_MONTH, OF_EACH_MONTH = r"jedes monats", r"im monat|(?:des|jedes) monats"
 WORKDAYS, WEEKENDS = r"(?:jede[nrsm]?|alle) (?:werktag|wochentag)s?|werktags", r"jede[nrsm]? wochenende"
-BETWEEN_DAYS, ON_REPEATED = r"und", r"am"
+SEVERAL_TIMES, PER = r"(?:[2-9]|zwei|drei|vier|fünf|sechs)\s?(?:mal|x)", r"am|pro|im|in der|jede[nrs]?"
+BETWEEN_DAYS, TO_DAY, ON_REPEATED, LAST_DAY = r"und", r"bis", r"am", r"letzten tag"
 
 VERB = r"""(?:ist|sind|war|waren|hat|haben|hatte|heißt|heißen|wohnt|wohnen|lebt|leben|arbeitet|mag|mögen|liebt|hasst
     |isst|trinkt|fährt|spielt|spricht|kann|können|muss|will|wird|kommt|geht|kostet|steht|liegt|gehört|braucht|beginnt

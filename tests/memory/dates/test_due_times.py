@@ -63,7 +63,17 @@ def times(words, now, zone, count):
         in 1h → Fri 2026-11-20 19:30 | in an hour and a half → Fri 2026-11-20 20:00
         1h30m → Fri 2026-11-20 20:00 | Friday 27 Nov 2026, 15:00 → Fri 2026-11-27 15:00
         Mittwoch, 2. Dezember um 8 Uhr → Wed 2026-12-02 08:00
-        in two and a half hours → Fri 2026-11-20 21:00 | in anderthalb Stunden → Fri 2026-11-20 20:00"""),
+        in two and a half hours → Fri 2026-11-20 21:00 | in anderthalb Stunden → Fri 2026-11-20 20:00
+        Friday the 11th → Fri 2026-12-11 09:00 | on Friday, the 11th at 3pm → Fri 2026-12-11 15:00
+        Friday 11th → Fri 2026-12-11 09:00 | next Friday the 27th → Fri 2026-11-27 09:00
+        Freitag, dem 11. → Fri 2026-12-11 09:00 | am Freitag, den 11. um 15 Uhr → Fri 2026-12-11 15:00
+        am Freitag, den 27. November um 8 → Fri 2026-11-27 08:00 | until the 24th → Tue 2026-11-24 09:00
+        10 minutes before 8 pm → Fri 2026-11-20 19:50 | ten minutes past 8 → Sat 2026-11-21 08:10
+        half an hour before 8 pm tomorrow → Sat 2026-11-21 19:30 | 10 Minuten vor 20 Uhr → Fri 2026-11-20 19:50
+        1 hour and 10 minutes before midnight → Fri 2026-11-20 22:50 | 3 Tage vor dem 24.12. → Mon 2026-12-21 09:00
+        eine halbe Stunde vor 20 Uhr morgen → Sat 2026-11-21 19:30 | a week before 24 December → Thu 2026-12-17 09:00
+        dreiviertel vier → Sat 2026-11-21 15:45 | viertel vor acht → Sat 2026-11-21 07:45
+        viertel nach acht → Sat 2026-11-21 08:15 | viertel vier → Sat 2026-11-21 15:15"""),
 )
 def test_a_time_in_words_is_the_coming_one(words, when):
     assert reckoned(words) == f"{when} {'+0200' if when[9:11] in ('04', '05') else '+0100'}"
@@ -88,7 +98,15 @@ def test_a_vague_word_is_no_time(words):
         12-24 → cannot be understood as a time
         every monday until christmas → cannot be understood as a time | in 9999 years → is too far away
         31.12.9999 23:59 → too far away | every 31 february → February has no day 31 | every 0 days → is not possible
-        every minute → is too often"""),
+        every minute → is too often | Friday the 12th → 12 December 2026 is a Saturday: name another day
+        Monday 27 November → 27 November 2026 is a Friday: name another day
+        Montag, 27.11. → 27 November 2026 is a Friday: name another day
+        half an hour before 7 pm today → Friday 20 Nov 2026, 18:30 is past: name a time in the future
+        twice a day → “twice a day” are several times: write one task for each
+        dreimal täglich um 8 → “dreimal täglich” are several times | 3x pro Woche → “3x pro Woche” are several times
+        every day at 8, 13 and 20 → “at 8, 13 and 20” are several times | um 8 und 20 → “um 8 und 20” are
+        every 4 hours until 7 pm → there is no such time to come | every day until 2020-01-01 → is past
+        every hour until 5 pm → Friday 20 Nov 2026, 17:00 is past"""),
 )
 def test_what_is_past_or_never_is_refused_with_a_sentence(words, why):
     with pytest.raises(UsageError) as refused:
@@ -117,6 +135,7 @@ def test_what_is_past_or_never_is_refused_with_a_sentence(words, why):
         ("every other day at 9pm", "FREQ=DAILY;INTERVAL=2", "2026-11-20T21:00:00"),
         ("every monday evening", "FREQ=WEEKLY;BYDAY=MO", "2026-11-23T18:00:00"),
         ("every morning", "FREQ=DAILY", "2026-11-21T09:00:00"),
+        ("every evening at 7", "FREQ=DAILY", "2026-11-20T19:00:00"),
         ("every month on the 1st", "FREQ=MONTHLY;BYMONTHDAY=1", "2026-12-01T09:00:00"),
         ("every 1st of the month", "FREQ=MONTHLY;BYMONTHDAY=1", "2026-12-01T09:00:00"),
         ("every year on 24 December", "FREQ=YEARLY;BYMONTH=12;BYMONTHDAY=24", "2026-12-24T09:00:00"),
@@ -126,6 +145,17 @@ def test_what_is_past_or_never_is_refused_with_a_sentence(words, why):
         ("alle 2 Wochen am Freitag", "FREQ=WEEKLY;INTERVAL=2;BYDAY=FR", "2026-11-27T09:00:00"),
         ("jeden letzten Freitag 17:00", "FREQ=MONTHLY;BYDAY=-1FR", "2026-11-27T17:00:00"),
         ("täglich um 7:30", "FREQ=DAILY", "2026-11-21T07:30:00"),
+        ("on the last day of each month at 9", "FREQ=MONTHLY;BYMONTHDAY=-1", "2026-11-30T09:00:00"),
+        ("am letzten Tag jedes Monats", "FREQ=MONTHLY;BYMONTHDAY=-1", "2026-11-30T09:00:00"),
+        ("every day until 5 December", "FREQ=DAILY;UNTIL=20261205T090000", "2026-11-21T09:00:00"),
+        ("täglich bis Freitag", "FREQ=DAILY;UNTIL=20261127T090000", "2026-11-21T09:00:00"),
+        ("every weekend at 8 until the 24th", "FREQ=WEEKLY;BYDAY=SA,SU;UNTIL=20261124T080000", "2026-11-21T08:00:00"),
+        ("every Monday until Friday 27 November", "FREQ=WEEKLY;BYDAY=MO;UNTIL=20261127T090000", "2026-11-23T09:00:00"),
+        ("jeden Montag bis Mittwoch um 8", "FREQ=WEEKLY;BYDAY=MO,TU,WE", "2026-11-23T08:00:00"),
+        ("Saturdays to Mondays", "FREQ=WEEKLY;BYDAY=MO,SA,SU", "2026-11-21T09:00:00"),
+        ("every day 10 minutes before 8 pm", "FREQ=DAILY", "2026-11-20T19:50:00"),
+        ("once a week on Monday", "FREQ=WEEKLY;BYDAY=MO", "2026-11-23T09:00:00"),
+        ("einmal am Tag", "FREQ=DAILY", "2026-11-21T09:00:00"),
         ("jedes Jahr am 24. Dezember", "FREQ=YEARLY;BYMONTH=12;BYMONTHDAY=24", "2026-12-24T09:00:00"),
     ],
 )
@@ -182,6 +212,12 @@ def test_what_repeats_becomes_a_rule(words, rule, first):
         ("morgen um 9 das Paket vom Freitag abholen", "das Paket vom Freitag abholen", "morgen um 9"),
         ("erinnere mich morgen um 9 Uhr an den Termin um 14 Uhr", "den Termin um 14 Uhr", "morgen um 9 Uhr"),
         ("prepare the 2pm presentation tomorrow at 9am", "prepare the 2pm presentation", "tomorrow at 9am"),
+        ("remind me 10 minutes before the 3pm meeting", "meeting", "10 minutes before the 3pm"),
+        ("remind me every day to take a pill until Friday", "take a pill", "every day until Friday"),
+        ("erinnere mich täglich bis Freitag daran, Eva anzurufen", "Eva anrufen", "täglich bis Freitag"),
+        ("jeden Tag den Bericht bis Montag abgeben", "den Bericht bis Montag abgeben", "jeden Tag"),
+        ("remind me to pay by tomorrow", "pay", "by tomorrow"),
+        ("remind me at 8, 2 eggs to buy", "2 eggs to buy", "at 8"),
     ],
 )
 def test_a_time_is_found_within_a_sentence(sentence, words, told):
@@ -273,9 +309,13 @@ def test_what_repeats_keeps_its_time_on_the_wall_when_the_clocks_change():
     ]
 
 
-def test_every_hour_is_a_true_hour():
+def test_every_hour_is_a_true_hour_up_to_the_end_on_the_clocks_of_the_zone():
     assert times("every hour", "2026-10-25T00:30:00+02:00", VIENNA, 4) == listed("""Sun 25 Oct 01:30 +0200
         Sun 25 Oct 02:30 +0200 | Sun 25 Oct 02:30 +0100 | Sun 25 Oct 03:30 +0100""")
+    occasion = due_times.parse("every 4 hours until Sunday", datetime.fromisoformat(FRIDAY), VIENNA)
+    assert occasion.repeats == "FREQ=HOURLY;INTERVAL=4;UNTIL=20261122T225900"
+    last = datetime.fromisoformat("2026-11-22T22:30:00+01:00")
+    assert moments.next_after(occasion.repeats, occasion.starts, moments.get_zone(VIENNA, last), last) is None
 
 
 def test_every_other_week_keeps_its_weeks_and_the_31st_is_the_last_of_a_short_month():
