@@ -59,6 +59,8 @@ _MEANT_OTHERWISE = languages.pattern(
 _JOINT = languages.expand(r"(?:,? <AND> |, )")
 _LIST = languages.pattern(rf"[\w-]+(?:{_JOINT}[\w-]+)+")  # "nuts, milk and eggs"
 _OF_LISTS = frozenset(("allergic_to", "likes", "dislikes", "uses"))  # behind which no second verb is likely
+_ARTICLE = languages.pattern(r"^<BEFORE_DATE> (?=\d)")  # "I meant the 13th"
+_DAYTIME = languages.pattern(r"^(<SELF> \S+) (<DAYTIME>)(?= )")  # "ich nehme morgens 50 mg"
 _COMMAND = "/update"
 
 
@@ -690,7 +692,7 @@ def _corrected(memory: MemoryContext, session: int, meant: str) -> tuple[str, Fa
             return None if each.object.casefold() == triple.object.casefold() else (meant, each)
         if triple is None and mistaken and mistaken in each.statement:
             return each.statement.replace(mistaken, meant, 1), each
-        if not mistaken and (true := terms.with_values(each.statement, meant)):
+        if not mistaken and (true := terms.with_values(each.statement, _ARTICLE.sub("", meant))):
             return true, each
     return None
 
@@ -702,10 +704,16 @@ def _replaceable(memory: MemoryContext, claim: Claim, session: int) -> list[tupl
     timeless = spans.without(_NOW.sub("", claim.statement.rstrip(" .!")), times=False)
     said, single = _VERB_FIRST.sub(r"\2 \1", timeless), memory.single_valued
     habit = None if claim.triple and claim.triple.predicate in single else _HABIT.fullmatch(said)
+    brief, daytime = _DAYTIME.sub(r"\1", said), _DAYTIME.match(said)
     valued, habits, made = list[tuple[Fact, Claim]](), list[tuple[Fact, Claim]](), replace(claim, operation="update")
     for each in reversed(_open_here(memory, session)):
         known = habit and _HABIT.fullmatch(each.statement)
-        if changed := terms.with_values(each.statement, said):
+        other = _DAYTIME.match(each.statement)
+        known_brief = _DAYTIME.sub(r"\1", each.statement) if other else each.statement
+        is_same = not (daytime and other) or daytime[2] == other[2]
+        if is_same and (changed := terms.with_values(known_brief, brief)):
+            if at := daytime or other:
+                changed = f"{changed[: at.end(1)]} {at[2]}{changed[at.end(1) :]}"
             true = spans.without(changed, times=False)
             valued.append((each, replace(made, target=each.id, statement=true, triple=triples.parse(true))))
         elif habit and known and memory.db.tokens(habit["verb"]) == memory.db.tokens(known["verb"]):

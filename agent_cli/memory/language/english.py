@@ -292,7 +292,8 @@ DOUBT = r"""if|unless|would|could|should|might|may be|maybe|perhaps|probably|alm
     |think|guess|pretend|imagine|suppose|going to|(?-i:will)|formerly"""
 NEGATION = r"not|never|no longer|no more|nor|neither|cannot|without"
 NEGATING = r"no|not|never|none|nothing|nobody|neither|nor|n't|without|cannot"  # of two texts that are compared
-COUNTING = r"two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|first|second|third"  # the same
+_NUMBER = r"two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+COUNTING, TIMES = rf"(?:{_NUMBER})(?: times)?|once|twice|first|second|third", r"times"  # the same
 DENYING = r"""\b(?:do|does)(?: not|n['’]t)\b|(?<!\bdid )\b(?:not|never)\b|(?<=\bcan)(?:not|['’]t)\b
     |(?<!\bca)(?<!\bdid)(?<!\bwo)n['’]t\b"""  # is cut, so that what a sentence denies is left
 NOT_DENYING = r"only|just|but|yet|far|because"  # beside it, the sentence denies something else

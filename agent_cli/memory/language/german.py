@@ -116,6 +116,7 @@ SINCE, UNTIL = r"seit", r"bis(?: zum| zur)?"
 FROM = r"ab|von|vom|zwischen"
 TO, ONWARDS = r"bis(?: zum| zur)?|und", r"an|weg"
 NOW = r"jetzt|nun|derzeit|zurzeit|momentan|inzwischen|mittlerweile"
+DAYTIME = r"morgens|(?:vor|nach)?mittags|abends|nachts|täglich"  # in front of a dose
 LATELY = r"wieder|heute|gestern|neulich|seit kurzem|letzte[ns]? (?:woche|monat|jahr)"
 PAST_TIME = r"""(?:vor)?gestern|(?:letzte|vorige|vergangene)[nrs]? (?:nacht|woche|wochenende|monat|jahr|(?:mon|diens
     |donners|frei|sams|sonn)tag|mittwoch|sonnabend)|vor (?:\d{1,3}|einem|einer|zwei|drei|vier|fünf|sechs|einigen
@@ -266,7 +267,7 @@ FORGETTABLE = r"""(?:,\s*+)?(?:dass|daß)\s+|(?:,\s*+)?(?:was|alles,?\s+was)\s+(
 DOUBT = r"""wenn|falls|würde\w*|könnte\w*|sollte\w*|möchte\w*|wollen|werde|vielleicht|wahrscheinlich|wohl|früher|fast
     |glaube|hoffe"""
 NEGATION, NEGATING = r"nicht|kein\w*|nie|niemals|nimmer|ohne", r"nicht|nichts|kein\w*|nie|niemals|niemand\w*|weder|ohne"
-COUNTING = r"zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf"
+COUNTING, TIMES = r"(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf)(?:mal)?|einmal", r"mal"
 DENYING = r"\b(?:(?:gar |überhaupt )?nicht|nie|niemals)\b|\bk(?=ein(?:e[nmrs]?)?\b)"
 NOT_DENYING = r"nur|bloß|sondern|noch|weit"
 NO_LONGER = r"nicht (?:mehr|länger)|kein\w*\b.*\bmehr|nimmer"

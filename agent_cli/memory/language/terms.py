@@ -30,7 +30,7 @@ _NUMBER = Pattern(r"\d[\d.,:/]*")
 is_negated = languages.pattern(r"\b<NEGATING>\b|n['’]t\b")  # whether a text denies something
 _AMOUNTS = frozenset(["number", "month"])
 _VALUES = {
-    "number": languages.expand(r"\b(?:\d+(?:[.,:/]\d+)*(?:<NTH_ENDING>)?|<COUNTING>\b)"),
+    "number": languages.expand(r"\b(?:\d+(?:[.,:/]\d+)*(?:<NTH_ENDING>)?(?: <TIMES>\b)?|<COUNTING>\b)"),
     "month": rf"\b(?:{spans.MONTH})\b",
     "day": rf"\b(?:{spans.DAY})s?\b",
     "place": languages.expand(rf"\b(?!\w+ (?:{spans.MONTH}|{spans.DAY}))(?>(?-i:<PLACE>[\w-]*(?: [A-ZÀ-Þ][\w-]+)*))"),
@@ -125,7 +125,7 @@ def _pieces(words: str) -> list[tuple[str, str]]:
 def with_values(known: str, said: str) -> str:
     """The known text with what is said, where a part of it differs by a number, a day or a place alone; else empty."""
     pattern = alike(said, frozenset(_VALUES))
-    places = [*pattern.finditer(known)] if pattern else []
+    places = [each for each in pattern.finditer(known) if ":" in each[0] or ":" not in said] if pattern else []
     if len(places) != 1 or places[0][0].casefold() == said.casefold():
         return ""
     was, now = ([each.casefold() for kind, each in _pieces(words) if kind] for words in (places[0][0], said))

@@ -336,6 +336,10 @@ def test_the_opposite_ends_what_it_denies(db, session, known, said):
         I take 5 mg of ramipril since 2020 → I take 10 mg of ramipril now → I take 10 mg of ramipril
         ich nehme 5 mg Ramipril → ich nehme jetzt 10 mg Ramipril → ich nehme 10 mg Ramipril
         ich nehme 5 mg Ramipril → Jetzt nehme ich 10 mg Ramipril → ich nehme 10 mg Ramipril
+        ich nehme 5 mg Ramipril → ich nehme jetzt morgens 10 mg Ramipril → ich nehme morgens 10 mg Ramipril
+        ich nehme morgens 5 mg Ramipril → ich nehme jetzt 10 mg Ramipril → ich nehme morgens 10 mg Ramipril
+        I go running three times a week → I go running twice a week now → I go running twice a week
+        ich gehe dreimal pro Woche laufen → ich gehe jetzt 2 mal pro Woche laufen → ich gehe 2 mal pro Woche laufen
         Léo lives at school in Bad Ischl → Léo lives at school in Wels now → Léo lives at school in Wels
         I have two dogs and a cat → I have three dogs now → I have three dogs and a cat
         The flat costs 900 euros → Now the flat costs 950 euros → The flat costs 950 euros
@@ -344,6 +348,9 @@ def test_the_opposite_ends_what_it_denies(db, session, known, said):
         my mother's birthday is 12 March → my mother's birthday is 13 March → my mother's birthday is 13 March
         my mum's birthday is 3 May → I meant my mother's birthday is 4 May → my mother's birthday is 4 May
         meine Mutter hat am 3. Mai Geburtstag → Nein, ich meinte am 4. Mai → meine Mutter hat am 4. Mai Geburtstag
+        meine Mutter hat am 3. Mai Geburtstag → ich meinte den 4. Mai → meine Mutter hat am 4. Mai Geburtstag
+        the meeting is on 12 March at 10:30 → No, I meant 11:30 → the meeting is on 12 March at 11:30
+        das Treffen ist am 3. Mai um 9:30 Uhr → Nein, ich meinte 10:30 Uhr → das Treffen ist am 3. Mai um 10:30 Uhr
         Léo goes to school in Vienna → Léo goes to school in Graz now → Léo goes to school in Graz
         my son Léo goes to school in Vienna → Léo goes to school in Graz now → my son Léo goes to school in Graz
         mein Sohn Leo geht in Wien zur Uni → Leo geht jetzt in Graz zur Uni → mein Sohn Leo geht in Graz zur Uni
@@ -585,6 +592,8 @@ def test_now_asks_which_of_several_facts_it_replaces(db, session):
         I ran 5 km today → I ran 10 km today | Anna takes 5 mg of ramipril → I take 10 mg of ramipril now
         Léo goes to school in Graz → Léa goes to school in Wels now | I take 5 mg at 8 → I take 5 mg now
         I don't live in Graz → I live in Graz at 5 Elm Road now | my son Max is 7 → my daughter Mia is 9 now
+        ich nehme abends 5 mg Ramipril → ich nehme jetzt morgens 10 mg Ramipril
+        the desk costs 49 euros → No, I meant 11:30 | the meeting is on 12 March at 10:30 → No, I meant 14
         Anna and Karl live in Rome → Karl lives in Brno now | I have a meeting at 3 → I have a meeting at 5"""),
 )
 def test_what_may_be_true_beside_it_is_let_be(db, session, known, said):
