@@ -51,11 +51,10 @@ _MORE_TIMES = languages.pattern(  # behind a time: ", 13 and 20"
     r"(?:\s*(?:<AND>|&|,)\s*\d{1,2}(?:[:.]\d\d)?(?:\s?(?:[ap]m|<CLOCK>))?)+(?=\s*(?:[.;!?)]|<REMIND_TO>\b|$))"
 )
 _WORD_OF_NUMBER = text.Pattern(rf"\b(?:{spans.NUMBER_WORDS})\b")
-_HALVES = (  # how a number with a half begins or ends
-    (1.5, languages.pattern(languages.spaced(languages.alternatives("ONE_AND_A_HALF")))),
-    (0.5, languages.pattern(languages.spaced(languages.alternatives("HALF")))),
-    (2, languages.pattern(languages.spaced(languages.alternatives("A_COUPLE_OF")))),
-)
+_HALVES = [  # how a number with a half begins or ends
+    (amount, languages.pattern(languages.spaced(languages.alternatives(name))))
+    for amount, name in ((1.5, "ONE_AND_A_HALF"), (0.5, "HALF"), (2, "A_COUPLE_OF"))
+]
 _AND_A_HALF = languages.pattern(languages.spaced(rf"(?<!\S)\S++ {languages.alternatives('AND_A_HALF')}"))
 
 
@@ -145,10 +144,8 @@ def _due_time(found: _Found, now: datetime, zone: str) -> moments.DueTime:
     elif "named_day" in groups:
         due = _on_day(groups, at, wall, tz, now)
     else:
-        due, tomorrow = (
-            moments.from_wall(datetime.combine(wall + timedelta(days=days), at or MORNING), tz) for days in (0, 1)
-        )
-        due = tomorrow if due <= now else due
+        days = (datetime.combine(wall + timedelta(days=n), at or MORNING) for n in (0, 1))
+        due = next(each for day in days if (each := moments.from_wall(day, tz)) > now)
     if "lead" in groups:
         due = _future(_moved(moments.to_wall(due, tz), groups), tz, now)
     return moments.DueTime(due, words, zone)
@@ -295,10 +292,8 @@ _DATE, _OF_MONTH = r"(?P<date>\d{1,2})(?:<NTH_ENDING>)?", "(?:<OF_MONTH>)?"
 @cache
 def _patterns() -> dict[str, text.Pattern]:
     """By the kind of words that they find; compiled when first needed."""
-    hours, unit, day, short, month = (
-        *(spans.NUMBER_WORDS, spans.UNIT, spans.DAY),
-        *(spans.SHORT_DAY, rf"(?:{spans.SHORT_MONTH})\.?"),
-    )
+    hours, unit, day, short = spans.NUMBER_WORDS, spans.UNIT, spans.DAY, spans.SHORT_DAY
+    month = rf"(?:{spans.SHORT_MONTH})\.?"
     amount = (
         rf"(?:\d{{1,4}}|<INDEFINITE>|{hours}) <AND_A_HALF>|<ONE_AND_A_HALF>|<A_COUPLE_OF>"
         rf"|\d{{1,4}}(?:\.\d)?|<HALF>|<INDEFINITE>|{hours}"
@@ -357,14 +352,14 @@ def _repeating() -> str:
     )
     rules = (
         rf"(?P<several>(?:<SEVERAL_TIMES>) (?:<PER> {units}|{adverbs}))\b",
-        rf"(?:<ARTICLE_OF_DATE>)?(?:(?P<only>\d{{1,2}})(?:<NTH_ENDING>)|(?P<nth>{'|'.join(_NTH)}) (?P<nthday>{day})"
+        rf"(?:<ARTICLE_OF_DATE>)?(?:(?P<date>\d{{1,2}})(?:<NTH_ENDING>)|(?P<nth>{'|'.join(_NTH)}) (?P<nthday>{day})"
         r"|(?P<end><LAST_DAY>)) <OF_EVERY_MONTH>",
         rf"<EVERY> (?P<nth>{'|'.join((_NTH[0], *_NTH[2:]))}) (?P<nthday>{day})\b(?: <OF_EACH_MONTH>)?",
         rf"<EVERY> (?P<nth>{_NTH[1]}) (?P<nthday>{day}) <OF_EACH_MONTH>",  # else it is every other one
         r"(?P<work><WORKDAYS>)\b|(?P<weekend><WEEKENDS>)\b(?!['’])",
         rf"(?P<each_day><EVERY> (?P<part>{'|'.join(_PART_HOURS)}))\b",
         rf"<EVERY> (?:(?P<other><OTHER>) )?(?P<days>{days})\b",
-        rf"<EVERY> (?:<ARTICLE_OF_DATE>)?(?P<only>\d{{1,2}})"
+        rf"<EVERY> (?:<ARTICLE_OF_DATE>)?(?P<date>\d{{1,2}})"
         rf"(?:(?:<NTH_ENDING>)? {_OF_MONTH}(?P<month>{month})\b|(?:<NTH_ENDING>)(?: <OF_EACH_MONTH>)?)",
         rf"(?:<EVERY> (?:(?P<other>{spans.NUMBER}|<OTHER>) )?(?P<per>{units})\b"
         rf"|(?P<adverb>{adverbs})\b)(?:,? <ON_REPEATED> (?:(?P<ondays>{days})s?\b|{dates}))?",
@@ -390,7 +385,8 @@ def _locate(sentence: str) -> _Found:
             beside = times
             fits = [each for each in pattern.finditer(left) if _is_date_words(each, sentence)]
             if found.matches:  # of what repeats: its end, beside it or at the end of the sentence
-                ends, near = [each for each in fits if "ends" in spans.groups(each)], [*found.matches, *times]
+                ends = [each for each in fits if "repetition" in found.groups and "ends" in spans.groups(each)]
+                near = [*found.matches, *times]
                 fits = [e for e in ends if _is_beside(e, near, sentence) or not sentence[e.end() :].strip(" .!")]
         for one, other in pairwise(fits) if kind in ("named_day", "part", "clock") else ():
             between = sentence[one.end() : other.start()]
@@ -498,15 +494,12 @@ def _repetition(groups: Mapping[str, str], now: datetime) -> str:
         return _rule("WEEKLY", interval, f"BYDAY={_day_codes(days)}")
     if "end" in groups:
         return _rule("MONTHLY", interval, "BYMONTHDAY=-1")
-    month = groups.get("month", "")
-    if "only" in groups:
-        return _date_rule(1, int(groups["only"]), month)
+    if "date" in groups:
+        return _date_rule(interval, int(groups["date"]), groups.get("month", ""))
     adverb, unit = groups.get("adverb"), groups.get("per", "")
     frequency = _FREQUENCIES[spans.index(adverb, _ADVERBS) + 1 if adverb else spans.index(unit, _UNITS)]
     if frequency == "MINUTELY" and interval < _MIN_MINUTES:
         raise UsageError(f"every {interval} minutes is too often: at most every {_MIN_MINUTES} minutes")
-    if "date" in groups:
-        return _date_rule(interval, int(groups["date"]), month)
     today = {  # the day, when none is named
         "WEEKLY": f"BYDAY={moments.DAY_CODES[now.weekday()]}",
         "MONTHLY": _on_date(now.day),

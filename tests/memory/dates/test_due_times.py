@@ -216,6 +216,7 @@ def test_what_repeats_becomes_a_rule(words, rule, first):
         ("remind me every day to take a pill until Friday", "take a pill", "every day until Friday"),
         ("erinnere mich täglich bis Freitag daran, Eva anzurufen", "Eva anrufen", "täglich bis Freitag"),
         ("jeden Tag den Bericht bis Montag abgeben", "den Bericht bis Montag abgeben", "jeden Tag"),
+        ("in two hours ask Bob to stay until Friday", "ask Bob to stay until Friday", "in two hours"),
         ("remind me to pay by tomorrow", "pay", "by tomorrow"),
         ("remind me at 8, 2 eggs to buy", "2 eggs to buy", "at 8"),
     ],
