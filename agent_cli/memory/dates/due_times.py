@@ -80,6 +80,9 @@ def find(sentence: str, now: datetime, zone: str) -> tuple[str, moments.DueTime 
     if match := _REMIND_ME.match(words):
         words = words[match.end() :].lstrip(" ,;:–-")
         words = _WITH_ZU.sub(r"\g<prefix>", words, count=1) if _REMIND_TO.search(match[0]) else words
+    if found.matches and {"repetition", "unit"}.isdisjoint(found.groups) and (lead := _LEADING.match(words)):
+        words = words[lead.end() :]  # "two days before the party on Friday"
+        found.groups.update(spans.groups(lead))
     return words, _due_time(found, now, zone) if found.matches else None
 
 
@@ -286,57 +289,63 @@ def _future(wall: datetime, rules: tzinfo, now: datetime) -> datetime:
     return due
 
 
+_AMOUNT = (
+    rf"(?:\d{{1,4}}|<INDEFINITE>|{spans.NUMBER_WORDS}) <AND_A_HALF>|<ONE_AND_A_HALF>|<A_COUPLE_OF>"
+    rf"|\d{{1,4}}(?:\.\d)?|<HALF>|<INDEFINITE>|{spans.NUMBER_WORDS}"
+)
+_SPAN = (
+    rf"(?P<amount>{_AMOUNT})\s*+(?P<unit>{spans.UNIT})"
+    rf"(?:(?: <AND> |\s*+)(?P<further>{_AMOUNT})\s*+(?P<smaller>{spans.UNIT})| <AND> (?P<further><HALF>))?"
+)
+_LEAD = rf"(?P<lead>{_SPAN} (?:(?P<earlier><BEFORE_TIME>)|<AFTER_TIME>) (?:<ARTICLE_OF_DATE>)?)"  # "10 minutes before"
 _DATE, _OF_MONTH = r"(?P<date>\d{1,2})(?:<NTH_ENDING>)?", "(?:<OF_MONTH>)?"
+
+
+def _pattern(expression: str, words: tuple[str, ...] = ()) -> text.Pattern:
+    return text.Pattern(languages.spaced(spans.any_of([languages.expand(expression)])), re.IGNORECASE, words)
+
+
+_LEADING = _pattern(_LEAD, languages.phrases("BEFORE_TIME") + languages.phrases("AFTER_TIME"))
 
 
 @cache
 def _patterns() -> dict[str, text.Pattern]:
     """By the kind of words that they find; compiled when first needed."""
-    hours, unit, day, short = spans.NUMBER_WORDS, spans.UNIT, spans.DAY, spans.SHORT_DAY
+    hours, day, short = spans.NUMBER_WORDS, spans.DAY, spans.SHORT_DAY
     month = rf"(?:{spans.SHORT_MONTH})\.?"
-    amount = (
-        rf"(?:\d{{1,4}}|<INDEFINITE>|{hours}) <AND_A_HALF>|<ONE_AND_A_HALF>|<A_COUPLE_OF>"
-        rf"|\d{{1,4}}(?:\.\d)?|<HALF>|<INDEFINITE>|{hours}"
-    )
     clock = (
         rf"\d{{1,2}}:\d\d(?::\d\d)?(?:\s?(?:am|pm|<CLOCK>|h)\b)?|(?:{hours})\s<CLOCK>(?!\w)"
         r"|\d{1,2}(?:\.\d\d)?\s?(?:am|pm|a\.m\.|p\.m\.|<CLOCK>)(?!\w)"
     )
     points = rf"(?:{'|'.join(_SPOKEN)}) (?:\d{{1,2}}|{hours})\b|{clock}|{'|'.join(_POINT_HOURS)}"
-    span = (
-        rf"(?P<amount>{amount})\s*(?P<unit>{unit})"
-        rf"(?:(?: <AND> |\s*)(?P<further>{amount})\s*(?P<smaller>{unit})| <AND> (?P<further><HALF>))?"
-    )
     the, year = r"(?:<ARTICLE_OF_DATE>)?", r"(?:,? (?P<year>\d{4}))?"
     of_week = rf"(?:<COMING> )?(?P<of_week>{day}|{short})\.?,? "
-    lead = rf"(?P<lead>{span} (?:(?P<earlier><BEFORE_TIME>)|<AFTER_TIME>) {the})"  # "10 minutes before"
+    only = r"(?P<only>\d{1,2})<NTH_ENDING>(?: <OF_THIS_MONTH>)?(?!\.?\d|\s*[a-zäöü]+\s+\d{4})"
+    due = rf"{the}{only}|(?:<COMING> )?(?P<weekday>{short})\.?"  # only behind a preposition
     days = (
         rf"{the}(?:{of_week}{the})?(?P<words>(?P<iso>\d{{4}}-\d\d?-\d\d?)"
         r"|(?P<numbers>\d{1,2}\.\s?\d{1,2}\.(?:\s?\d{4})?|\d{1,2}/\d{1,2}(?:/\d{4})?)"
         rf"|{_DATE} {_OF_MONTH}(?P<month>{month}){year}|(?P<month>{month}) {_DATE}{year})(?:T(?=\d))?",
-        rf"(?:<DUE_ON> {the}|{the}{of_week}(?:<ARTICLE_OF_DATE>|(?=\d+[a-z])))(?P<only>\d{{1,2}})<NTH_ENDING>"
-        r"(?: <OF_THIS_MONTH>)?(?!\.?\d|\s*[a-zäöü]+\s+\d{4})",
+        rf"{the}{of_week}(?:<ARTICLE_OF_DATE>|(?=\d+[a-z])){only}",
         r"(?P<after_tomorrow><DAY_AFTER_TOMORROW>)|(?P<today><TODAY>)|(?P<tomorrow><TOMORROW>)|(?P<past><PAST_TIME>)",
         rf"{the}(?:<COMING> )?(?P<weekday>{day})(?: <NEXT_WEEK>)?",
-        rf"(?:<DUE_ON> (?:<COMING> )?|<COMING> )(?P<weekday>{short})\.?",
+        rf"<COMING> (?P<weekday>{short})\.?",
         rf"(?P<weekday>{short})\.?(?=,? (?:<AT_HOUR> )?(?:{points}))",
         r"<NEXT_PERIOD>|(?P<weekend><WEEKEND>)",
     )
     patterns = {
         "repetition": _repeating(),
-        "duration": rf"(?<![\w-])in (?:<ABOUT>)?{span}(?![\w-])"
-        rf"|(?<![\w-])(?P<amount>{amount})\s*(?P<unit>{unit}) <FROM_NOW>\b",
-        "named_day": rf"(?<![\w-])(?=\w)(?:{lead}|<ON_DATE> )?(?:{'|'.join(days)})(?:(?<=\dT)|(?!['’]|[\w-]))",
+        "duration": rf"(?<![\w-])in (?:<ABOUT>)?{_SPAN}(?![\w-])"
+        rf"|(?<![\w-])(?P<amount>{_AMOUNT})\s*+(?P<unit>{spans.UNIT}) <FROM_NOW>\b",
+        "named_day": rf"(?<![\w-])(?=\w)(?:(?:{_LEAD}|<ON_DATE> )?+(?:{'|'.join(days)})|<DUE_ON> (?:{due}))"
+        r"(?:(?<=\dT)|(?!['’]|[\w-]))",
         "part": rf"(?<![\w-])(?:<IN_PART> )?(?P<part>{'|'.join(_PART_HOURS)})s?(?![\w'’-])",
         "clock": rf"(?<![\w:./-])(?:(?:<AT_TIME>|@)\s*)?(?P<point>{points})(?![\w/-]|:\S)"
-        rf"|(?<![\w-]){lead}(?:(?P<point>{points})|(?P<bare>\d{{1,2}}|{hours}))(?![\w/-]|[.:]\d)"
+        rf"|(?<![\w-]){_LEAD}(?:(?P<point>{points})|(?P<bare>\d{{1,2}}|{hours}))(?![\w/-]|[.:]\d)"
         rf"|(?<![\w-])(?:<AT_HOUR>|@)\s*(?P<bare>\d{{1,2}}(?:\.\d\d)?|{hours})(?![\w/-]|[.]\d|:\S)"
         r"|(?<![^\s,\x00])(?P<alone>\d|[01]\d|2[0-3])(?=[\s.;!?)]*$)",
     }
-    return {
-        kind: text.Pattern(languages.spaced(spans.any_of([languages.expand(each)])), re.IGNORECASE)
-        for kind, each in patterns.items()
-    }
+    return {kind: _pattern(each) for kind, each in patterns.items()}
 
 
 def _repeating() -> str:

@@ -227,6 +227,18 @@ def test_a_time_is_found_within_a_sentence(sentence, words, told):
 
 
 @for_each(
+    ("sentence", "words", "when"),
+    columns("""
+        remind me two days before the party on Friday → party → Wed 2026-11-25 09:00
+        remind me half an hour before the call tomorrow at 8 → call → Sat 2026-11-21 07:30
+        erinnere mich zwei Stunden vor dem Termin um 15 Uhr → Termin → Sat 2026-11-21 13:00"""),
+)
+def test_a_time_before_something_is_as_much_before_the_time_of_that(sentence, words, when):
+    left, occasion = due_times.find(sentence, datetime.fromisoformat(FRIDAY), VIENNA)
+    assert (left, f"{occasion.due:%a %Y-%m-%d %H:%M}") == (words, when)
+
+
+@for_each(
     "sentence",
     listed("""call mum yesterday 3pm | call mum at 3pm yesterday | call last friday at 9 | call mum yesterday
         call mum the day before yesterday! | call mum yesterday evening | call mum on last friday
@@ -258,7 +270,7 @@ def test_of_a_time_alone_nothing_is_left_to_do(sentence):
     listed("""buy milk | buy 3 | send yesterday's report | ask about yesterday | pay the bill from last week
         ask Tom what happened yesterday | finish what I began 2 days ago | die Mail von gestern
         fragen was gestern war | buy a card for the holiday | Feiertag eintragen | send the weekly report
-        sit in the sun | read may be the book | good morning call"""),
+        sit in the sun | read may be the book | good morning call | two days before the party bake a cake"""),
 )
 def test_a_sentence_without_a_time_stays_as_it_is(sentence):
     assert due_times.find(sentence, datetime.fromisoformat(FRIDAY), VIENNA) == (sentence, None)
