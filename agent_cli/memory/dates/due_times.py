@@ -397,9 +397,11 @@ def _locate(sentence: str) -> _Found:
                 ends = [each for each in fits if "repetition" in found.groups and "ends" in spans.groups(each)]
                 near = [*found.matches, *times]
                 fits = [e for e in ends if _is_beside(e, near, sentence) or not sentence[e.end() :].strip(" .!")]
-        for one, other in pairwise(fits) if kind in ("named_day", "part", "clock") else ():
+        for one, other in pairwise(fits):
             between = sentence[one.end() : other.start()]
-            if _JOINED.fullmatch(between) and (kind != "named_day" or between.strip() != ","):  # "tomorrow, Monday"
+            if _JOINED.fullmatch(between) and (
+                kind in ("part", "clock") or between.strip() != ","
+            ):  # "tomorrow, Monday"
                 both = sentence[one.start() : other.end()].strip()
                 raise UsageError(f"“{both}” are two times: write one task for each")
         if fits:

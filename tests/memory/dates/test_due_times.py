@@ -88,6 +88,7 @@ def test_a_vague_word_is_no_time(words):
     ("words", "why"),
     columns("""
         yesterday → is past | every day at 8am and 8pm → “at 8am and 8pm” are two times: write one task for each
+        every monday and every thursday at 8 → “every monday and every thursday” are two times
         on monday and thursday at 6pm → “on monday and thursday” are two times: write one task for each
         today at 9 → Friday 20 Nov 2026, 09:00 is past: name a time in the future
         2020-01-01 → Wednesday 1 Jan 2020, 09:00 is past: name a time in the future | 31 Feb → there is no 31 Feb
