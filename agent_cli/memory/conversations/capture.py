@@ -1,6 +1,7 @@
 """Finds the sentences that ask to remember or forget something ("merk dir, dass …") by rules, and what each is about.
-Only at the beginning of a typed sentence, outside quotations and code. A question asks for nothing, unless it is a
-polite request ("can you remember that I …?"). What is to be done ("remember to buy milk") is no statement."""
+Only at the beginning of a typed sentence, or in it behind "and", "but" or a comma, outside quotations and code. A
+question asks for nothing, unless it is a polite request ("can you remember that I …?"). What is to be done ("remember
+to buy milk") is no statement."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,7 @@ from agent_cli.values import frozen
 
 MAX_STATEMENT = 600  # characters; a longer text is a note
 _PASTE_EDGE = 2000  # characters read at either end of a long paste
+_NEAR = 150  # characters within which the words for a request stand behind "and"
 _GIVEN: tuple[Origin, ...] = ("pasted", "piped", "file")  # what the person hands over with a message
 
 Bounds = tuple[int, int]
@@ -39,7 +41,7 @@ _OPENING = r"(?:<PLEASE>\b[,!]?\s++){0,9}+"
 _LATER = r"(?:\s++<FOR_LATER>\b)*+"
 _REMEMBER = languages.pattern(rf"{_OPENING}(?:(?P<question><REMEMBER_QUESTION>)|<REMEMBER>|(?P<note><NOTE>))\b{_LATER}")
 # "remember that": the sentence before
-_REFERENCE = languages.pattern(rf"(?:\s*+,)?\s++<THAT_BEFORE>{_LATER}[\s.!?]*+$")
+_REFERENCE = languages.pattern(rf"(?:\s*+,)?\s++<THAT_BEFORE>{_LATER}(?:,\s++<POLITE_END>)?[\s.!?]*+$")
 _BEFOREHAND = languages.pattern(  # "I live in Graz, remember that"
     rf"(?P<statement><STATEMENT>.*?)(?:[,;–—]|\s-)\s*+{_OPENING}<REMEMBER>{_LATER}(?:\s++<THAT_BEFORE>)?{_LATER}[\s.!]*+$"
 )
@@ -64,12 +66,18 @@ _REMIND_PAST = languages.pattern(r"(?:<REMIND_TO>\b[\s,]*+)?<THINGS_PAST>")
 _FORGET = languages.pattern(rf"{_OPENING}<FORGET>\s*+<FORGETTABLE>")
 _NOTE_THAT = r"<NOTE>,?\s++<THAT>\s++<OWN_STATEMENT>"
 _ASKS = (
-    rf"{_OPENING}(?:<REMIND>\b|(?:<REMEMBER>{_LATER}|<FORGET>)(?:,?\s++<THAT>\b|\s*+:)|{_NOTE_THAT}"
-    r"|<DO_NOT_FORGET>\s*+<TO_DO>)"
+    rf"{_OPENING}(?:<REMIND>\b|(?:(?:<REMEMBER>|<REMEMBER_QUESTION>){_LATER}|<FORGET>)(?:,?\s++<THAT>\b|\s*+:)"
+    rf"|{_NOTE_THAT}|<DO_NOT_FORGET>\s*+<TO_DO>)"
 )
 _REQUEST = languages.pattern(_ASKS)
-_AND = languages.pattern(r"(?:(?<!\s)[,;]?(?=\s++<AND>\b)|(?<=\d[.!?]))\s++")  # or behind "Tom is 40."
-_BEHIND_COLON = languages.pattern(rf"(?:\n|(?<=[.!?])\s++(?={_ASKS})).*$")
+_AND = r"(?<!\s)[,;]?\s++(?=<JOINT>\b)"
+_JOINT = languages.pattern(
+    rf"{_AND}|(?<=\d[.!?])\s++|(?P<bare>[,;–—]|(?<=\s)-)\s++(?!<JOINT>\b)"
+)  # or behind "Tom is 40."
+_CONDITION = languages.pattern(r"<CONDITION>\b[^,]*+")
+_NOT_BLANK = text.Pattern(r"\S")
+_NO_REQUEST = languages.pattern(r"\b<NO_REQUEST>")
+_BEHIND_COLON = languages.pattern(rf"(?:\n|(?:(?<=[.!?])\s++|{_AND})(?={_ASKS})).*$")
 _QUOTED = text.Pattern(
     r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^“”\n]*”|„[^„“”\n]*[“”]|«[^«»\n]*»|»[^«»\n]*«"
     r"|(?<!\w)'[^'\n]+'(?!\w)|(?<!\w)‘[^‘’\n]+’(?!\w)|^(?: {4}|\t| {0,3}>)[^\n]*",
@@ -122,7 +130,7 @@ def typed_sentences(parts: Sequence[Part]) -> list[str]:
     if len(whole) > 2 * _PASTE_EDGE:  # too long for a command
         return []
     plain = _masked(parts)
-    spans = [each for each in text.sentence_spans(plain) if readings.trust(parts, *each) == "typed"]
+    spans = [each for each in _sentences(plain, parts) if readings.trust(parts, *each) == "typed"]
     found = [slice(*each) for each in spans if not _find(plain, each, each, parts)]
     return [whole[at] for at in found if plain[at] == whole[at] and not whole[at].endswith("?")]
 
@@ -142,14 +150,24 @@ def _typed_requests(parts: Sequence[Part]) -> Iterator[MemoryRequest]:
 
 
 def _sentences(plain: str, parts: Sequence[Part]) -> Iterator[Bounds]:
-    """(Start, end) of each sentence; one that asks for something ends where "and" begins another request."""
+    """(Start, end) of each sentence; one ends where "and", "but" or a comma begins a request, but not at the commas
+    with which a request itself begins: "Tomorrow at 9, please remind me to call Bob"."""
     for start, end in text.sentence_spans(plain):
-        words = plain[start:end]
-        joints = _AND.finditer(words) if _find(plain, (start, end), (0, 0), parts) else ()
-        rests = ((each, words[each.end() : each.end() + MAX_STATEMENT]) for each in joints)
-        cuts = (each for each, rest in rests if _REQUEST.match(rest) or _reminder(rest) is not None)
-        bounds = [start, *(start + at for each in cuts for at in each.span()), end]
-        yield from zip(bounds[::2], bounds[1::2], strict=True)
+        words, bounds = plain[start:end], [start]
+        asks, remember = _find(plain, (start, end), (0, 0), parts) is not None, _REMEMBER.match(words)
+        opened = remember.end() if remember else len(words) if asks else 0  # commas before it begin no request
+        for joint in _JOINT.finditer(words) if languages.mentions(words, "MEMORY_WORDS") else ():
+            rest = words[joint.end() : joint.end() + MAX_STATEMENT]
+            is_own = joint["bare"] and joint.start() < opened
+            if is_own or not languages.mentions(rest[:_NEAR], "MEMORY_WORDS"):
+                continue
+            request = _REQUEST.match(rest)
+            if request is None and _reminder(rest) is None:
+                continue
+            if asks or not _NO_REQUEST.search(words[max(0, joint.start() - 100) : joint.end() + 20]):
+                bounds += [start + joint.start(), start + joint.end()]
+                asks, opened = True, joint.end() + request.end() if request else len(words)
+        yield from zip(bounds[::2], [*bounds[1::2], end], strict=True)
 
 
 def _find(plain: str, sentence: Bounds, before: Bounds, parts: Sequence[Part]) -> tuple[RequestKind, Bounds] | None:
@@ -198,7 +216,7 @@ def _find(plain: str, sentence: Bounds, before: Bounds, parts: Sequence[Part]) -
         return None
     if follows["colon"]:
         at += len(plain[at:]) - len(plain[at:].lstrip())
-        is_cut = _AND.match(plain, end) and plain[end - 1] not in ".!?"  # by a further request
+        is_cut = _JOINT.match(plain, end) and plain[end - 1] not in ".!?"  # by a further request
         end = end if is_cut else at + len(_BEHIND_COLON.sub("", plain[at:]))
         if _DO_NOT_FORGET.match(match[0]) and not _OWN_STATEMENT.match(plain[at:end]):
             return "to do", (at, end)  # "don't forget: milk"
@@ -214,7 +232,8 @@ def _reminder(words: str) -> int | None:
     from agent_cli.memory.dates import due_times  # most messages ask for no reminder
 
     if when := match.groupdict().get("when"):
-        return match.start("request") if due_times.names_time(when, alone=True) else None
+        depends = _CONDITION.fullmatch(when) and words[match.end("when")] == ","  # then it is part of what is kept
+        return match.start("request") if depends or due_times.names_time(when, alone=True) else None
     asked = _REMIND_TO.match(words[match.end() :]) or due_times.names_time(words[match.start("request") :])
     return match.start("request") if asked else None
 
@@ -248,7 +267,7 @@ def _pasted_after(parts: Sequence[Part], at: int) -> Bounds | None:
     start = 0
     for part in parts:
         end = start + len(part.text)
-        if end > at and part.text[max(0, at - start) :].strip():
+        if end > at and _NOT_BLANK.search(part.text, max(0, at - start)):
             return (start, end) if start >= at and part.origin != "typed" else None
         start = end
     return None

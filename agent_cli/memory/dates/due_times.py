@@ -42,6 +42,7 @@ _ARTICLE = languages.pattern("<ARTICLE_OF_DATE>")
 _FILLER = languages.pattern(r"(?:\b<AROUND_TIME>\b|[\s,.;@])*")
 _REMIND_ME = languages.pattern(languages.spaced(languages.alternatives("REMIND_ME")))
 _REMIND, _REMIND_TO = languages.pattern(r"<REMIND>\b"), languages.pattern(r"\b<REMIND_TO>\b")
+_REMIND_END = languages.pattern(r" <REMIND_END>(?=\W*+$)")
 _WITH_ZU = languages.pattern(r"<WITH_ZU>")
 _JOINED = languages.pattern(r"\s*(?:<AND>|&|,)\s*")
 _TIME_BEHIND = languages.pattern(rf",?\s*(?:(?:<AT_HOUR>|@)\s*)?(?:\d|{'|'.join(_POINT_HOURS)})")
@@ -79,7 +80,8 @@ def find(sentence: str, now: datetime, zone: str) -> tuple[str, moments.DueTime 
     words = re.sub(r" ([,.;!?])", r"\1", " ".join(found.cut_from(sentence).split())).strip(" ,;–-")
     if match := _REMIND_ME.match(words):
         words = words[match.end() :].lstrip(" ,;:–-")
-        words = _WITH_ZU.sub(r"\g<prefix>", words, count=1) if _REMIND_TO.search(match[0]) else words
+        ending, left = (_WITH_ZU, r"\g<prefix>") if _REMIND_TO.search(match[0]) else (_REMIND_END, "")
+        words = ending.sub(left, words, count=1)
     if found.matches and {"repetition", "unit"}.isdisjoint(found.groups) and (lead := _LEADING.match(words)):
         words = words[lead.end() :]  # "two days before the party on Friday"
         found.groups.update(spans.groups(lead))

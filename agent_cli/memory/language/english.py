@@ -237,7 +237,8 @@ HALF, AND_A_HALF, ONE_AND_A_HALF = r"half an?|a half", r"and a half", r"(?:an?|o
 A_COUPLE_OF = r"(?:a )?couple of"
 NO_TIME = r"some\s?(?:time|day)|one day|any\s?time|whenever|later|soon|eventually|never|no (?:certain )?time|none"
 AROUND_TIME = r"at|on|by|the|of|o'clock|and"
-REMIND = r"""(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?)?(?:remind\s+me(?:,?\s+please\b)?
+_YOU_ARE_TO = r"(?:i(?:'d| would) like you|i want you|i need you|you need|you have)\s+to|you\s+(?:should|must)"
+REMIND = rf"""(?:(?:(?:can|could|would|will)\s+you|{_YOU_ARE_TO})\s+(?:please\s+)?)?(?:remind\s+me(?:,?\s+please\b)?
     |set\s+(?:me\s+)?a\s+reminder(?:\s+for(?:\s+me)?\b)?)"""
 REMIND_TO, REMIND_OF = r"(?:to|that)", r"of"  # "Mondays remind me of school"
 REMIND_ME = rf"(?:please )?{REMIND}\b[,:]?\s*(?:(?:to|that|about|of)(?:\s+|$))?|(?:me )?to(?:\s+|$)"
@@ -262,11 +263,16 @@ STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w'-]++\s++){{1,6}}?{VERB})"
 # Asking to remember or to forget something.
 MEMORY_WORDS = "remember|forget|mind|memor|note|write|save|store"  # each such sentence contains one; no pattern
 POLITE_END = r"please|pls|thanks?(?: you)?"
-PLEASE = r"please|pls|kindly|okay|ok|so|and|also|then|oh|hey|hi|hello|now|just|always|agent|by the way|btw|but|actually"
+PLEASE = r"""please|pls|kindly|okay|ok|so|and|also|then|oh|hey|hi|hello|now|just|always|agent|by the way|btw|but
+    |actually|(?:if|when) you (?:can|could|get a chance)|if possible|if you (?:don't|do not) mind"""
+JOINT, CONDITION = rf"(?:{AND}|but|so|then|also)", r"if|when|whenever|once|as soon as|before|after|until"
+# "she will call and remind me", "the songs are old but remind me of school", "he said, remind me": nobody is asked
+NO_REQUEST = r"""(?:(?:(?:they|who|which|that|(?<!have )(?<!need )to|should|must|let|did|does|do|always|\w+'(?:ll|d)
+    |(?:will|would|can|could)(?!\s+you))\b[^.!?]{0,80}\b(?:and|then)\s+(?:then\s+)?(?:remind|remember|forget|keep|note)
+    |(?:and|but|then)\s+remind\s+me\s+of|(?:said|says|told\s+\w+|asked|replied),\s+(?:remind|remember))\b)"""
 DO_NOT_FORGET = r"(?:do\s*n['o]?t|do\s+not)\s+forget"
-REMEMBER = rf"""(?:(?:(?:i(?:'d| would) like you|i want you|i need you|you need|you have)\s+to|you\s+(?:should
-    |must))\s+)?(?:remember|never\s+forget|{DO_NOT_FORGET}|keep\s+in\s+(?:mind|memory)|bear\s+in\s+mind|memori[sz]e
-    |note\s+for\s+(?:later|the\s+future)|commit\s+to\s+memory|take\s+note(?!\s+of))"""
+REMEMBER = rf"""(?:(?:{_YOU_ARE_TO})\s+)?(?:remember|never\s+forget|{DO_NOT_FORGET}|keep\s+in\s+(?:mind|memory)
+    |bear\s+in\s+mind|memori[sz]e|note\s+for\s+(?:later|the\s+future)|commit\s+to\s+memory|take\s+note(?!\s+of))"""
 REMEMBER_QUESTION = r"""(?:(?:can|could|would)\s+you|will\s+you\s+please)\s+(?:please\s+)?(?:remember
     |keep\s+in\s+(?:mind|memory)|bear\s+in\s+mind|note|memori[sz]e)"""  # a request in the form of a question
 NOTE = r"(?:(?:make\s+a\s+)?note(?:\s+down)?|write\s+down|save|store)"  # only before words about oneself

@@ -209,10 +209,13 @@ ABOUT, AND = r"etwa |ca\.? ", r"und"
 HALF, ONE_AND_A_HALF = r"einer? halben?", r"anderthalb|eineinhalb"
 NO_TIME = r"irgendwann|später|bald|demnächst|nie"
 AROUND_TIME = r"um|am|im|der|den|bis|uhr|und"
-REMIND = r"""erinnere?\s+mich|erinnern\s+sie\s+mich|(?:kannst|könntest|würdest)\s+du\s+mich(?=[^,.!?]*\bdaran erinnern
-    \b)|stelle?\s+mir(?:\s+bitte)?\s+eine\s+erinnerung(?:\s+für\b)?"""
+_YOU_ARE_TO = r"(?:(?:kannst|könntest|würdest)\s+du|du\s+(?:musst|sollst|solltest))\s+mich"
+REMIND = rf"""erinnere?\s+mich|erinnern\s+sie\s+mich|{_YOU_ARE_TO}(?!\s+nicht\b)(?=[^,.!?]*\berinnern\b)|stelle?\s+mir
+    (?:\s+bitte)?\s+eine\s+erinnerung(?:\s+für\b)?"""
+REMIND_END = r"(?<!zu )erinnern"
 REMIND_TO = r"(?:bitte\s+)?daran(?:\s+erinnern)?"
-REMIND_ME = rf"(?:bitte )?(?:{REMIND})\b:?\s*(?:bitte )?(?:(?:an|daran(?:\s+erinnern)?,?(?: dass)?)(?:\s+|$))?"
+REMIND_ME = rf"""(?:bitte )?(?:{REMIND}|{_YOU_ARE_TO}(?: bitte)?$)\b:?\s*(?:bitte(?:\s+|$))?
+    (?:(?:an|daran(?:\s+erinnern)?,?(?: dass)?)(?:\s+|$))?"""
 WITH_ZU = r"\bzu (?=\w++(?<=n)\W*+$)|\b(?P<prefix>\w{2,9}?)zu(?=\w{3,}+(?<=n)\W*+$)"  # ends what to do: "Eva anzurufen"
 
 EVERY, OTHER = r"(?:einmal )?jede[nrsm]?|alle|einmal (?:am|pro|im|in der)", r"zweite[nrs]?"
@@ -244,7 +247,12 @@ TWO_ADJECTIVES = (
 SEPARABLE_PREFIX = r"ab|an|auf|aus|bei|ein|fest|her|hin|los|mit|nach|um|vor|weg|zu|zurück"
 
 MEMORY_WORDS = "erinner|merk|halt|notier|notiz|schreib|speicher|vergiss|vergess|denk|später"
-POLITE_END, PLEASE = r"bitte|danke", r"bitte|mal|doch|hallo|und|also|dann|ach|übrigens|aber|jetzt"
+POLITE_END = r"bitte|danke"
+PLEASE = r"""bitte|mal|doch|hallo|und|also|dann|ach|übrigens|aber|jetzt|wenn du kannst|(?:wenn|falls) möglich
+    |wenn es geht"""
+JOINT, CONDITION = rf"(?:{AND}|aber|also|dann)", r"wenn|falls|sobald|bevor|nachdem"
+NO_REQUEST = r"""(?:ich\b[^.!?]{0,80}\bund\s+(?:dann\s+)?erinnere\s+mich(?!\s+bitte)|(?:sagte?|meinte?
+    |fragte?),\s+erinn)"""
 DO_NOT_FORGET = r"(?:(?:vergiss|vergesst|vergessen\s+sie)(?:\s+bitte)?\s+(?:nicht|nie)|nicht\s+vergessen)"
 REMEMBER = rf"""(?:(?:merke?|behalte?|notiere?)\s+(?:dir|euch)|schreibe?\s+dir\s+(?:bitte\s+)?auf|merken\s+sie\s+sich
     |{DO_NOT_FORGET}|denke?\s+(?:bitte\s+)?da?ran|behalte?(?:\s+bitte)?\s+im\s+(?:kopf|hinterkopf|gedächtnis)|behalte

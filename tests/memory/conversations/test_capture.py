@@ -76,6 +76,12 @@ HEARD = {
     "Merk dir, dass ich Oliven und Käse mag": "ich mag Oliven und Käse",
     "Bitte nicht vergessen: ich bin Vegetarier": "ich bin Vegetarier",
     "Ich wohne in Graz, merk dir das.": "Ich wohne in Graz",
+    "I live in Graz, but remember that, please.": "I live in Graz",
+    "I have to go, but remember that I am allergic to nuts": "I am allergic to nuts",
+    "I have to go but don't forget that I am allergic to nuts": "I am allergic to nuts",
+    "I have to go, can you remember that I hate olives?": "I hate olives",
+    "Ich muss los, aber merk dir, dass ich Oliven hasse": "ich hasse Oliven",
+    "Ich muss los, kannst du dir merken, dass ich Oliven hasse?": "ich hasse Oliven",
     "note that the router password is hunter2-blue": "the router password is hunter2-blue",
     "Note that the meeting room is B12": "the meeting room is B12",
     "note that the wifi password at the cabin is Z7; as ever": "the wifi password at the cabin is Z7; as ever",
@@ -108,14 +114,35 @@ SILENT = listed("""Do you remember that film? | can you remember where I parked?
     Erinnere mich an unser Gespräch | That reminds me of Friday. | Did you remind me tomorrow to call Bob?
     Did you set a reminder for tomorrow? | set a reminder | Tomorrow remind me what we said
     Mondays remind me of school | Anna will remind me tomorrow to call Bob | I set a reminder to call Eve tomorrow
-    Morgen erinnere mich daran, was wir besprochen haben""")
+    Morgen erinnere mich daran, was wir besprochen haben | Do you know whether she will remind me?
+    She said she'd remind me tomorrow at 9 | He told me: remind me tomorrow at 9 to eat
+    He said, remind me tomorrow at 9 to eat | He said "I'm off, but remind me tomorrow at 9 to eat"
+    I'm confused, so remind me what I said on Friday | Anna will call and remind me tomorrow to pay the rent
+    These songs are old but remind me of Friday nights | They call every day, then remind me to eat
+    When I get older, photos remind me to live | Can she come, and remind me tomorrow to pay?
+    I was late, can you remember where I parked? | Ich sitze am Freitag da und erinnere mich an Eva
+    Du musst mich nicht am Freitag an Eva erinnern | Er sagte, erinnere mich morgen an Eva""")
 REMINDERS = listed("""Tomorrow at 9 remind me to call Bob | in two hours remind me to take the cake out of the oven
     Every Monday, please remind me to water the plants | set a reminder for tomorrow at 10: call Eve
     set a reminder to call Eve tomorrow at 10 | Can you set me a reminder to call Eve | remind me yesterday to sleep
     Yesterday remind me to sleep | remind me on wensday to call Bob | Morgen um 9 erinnere mich daran, Eva anzurufen
-    Stell mir eine Erinnerung für morgen um 10: Eva anrufen""")
+    Stell mir eine Erinnerung für morgen um 10: Eva anrufen | I need you to remind me at 5 to feed the cat
+    I want you to remind me on wensday to call Bob | If it rains, remind me tomorrow to take an umbrella
+    Erinnere mich bitte um 8 an Eva | Du musst mich am Freitag an die Miete erinnern""")
+JOINED = listed("""I have to leave soon but + remind me in 20 minutes to take the cake out
+    The car is at the garage, so please + remind me tomorrow at 9 to fetch it
+    I'm tired, + can you remind me at 8 pm to call mum | If you can, + remind me on Friday to pay the rent
+    The cake is in the oven; + could you please remind me in 20 minutes | I'm off, + remind me on wensday to call Bob
+    It's late, but + tomorrow at 9, please remind me to call Bob | I have to go – and + remind me at 5 to eat
+    Can you tell me a joke and + remind me at 5 to feed the cat | I bake, then + remind me in 20 minutes to look
+    I'm late but if you don't mind, + remind me at 5 to eat | Ich muss los, + erinnere mich daran, Milch zu kaufen
+    Ich muss gleich los, aber + erinnere mich bitte in 20 Minuten an den Kuchen
+    Das Auto ist in der Werkstatt, also + erinnere mich morgen um 9 daran, es zu holen
+    Wenn du kannst, + erinnere mich am Freitag an die Miete
+    Ich bin müde, + kannst du mich um 20 Uhr an Eva erinnern""")
 OTHERS = {
     **{words: ("reminder", words) for words in REMINDERS},
+    **{words.replace("+ ", ""): ("reminder", words.split("+ ")[1]) for words in JOINED},
     "Remember to buy milk": ("to do", "buy milk"),
     "Could you remember to call Anna?": ("to do", "call Anna"),
     "Don't forget: milk": ("to do", "milk"),
@@ -164,12 +191,17 @@ SEVERAL = {
         ("statement", "My car needs oil"),
         ("reminder", "remind me tomorrow to buy it"),
     ],
+    "Remember that my car needs oil, remind me tomorrow at 9 to buy it": [
+        ("statement", "my car needs oil"),
+        ("reminder", "remind me tomorrow at 9 to buy it"),
+    ],
     "Remember: I live in Graz. And remember that I work in Wels.": [
         ("statement", "I live in Graz"),
         ("statement", "I work in Wels"),
     ],
     "Remember: I live in Graz. I like tea and remind me tomorrow to buy it": [
-        ("statement", "I live in Graz. I like tea and remind me tomorrow to buy it"),
+        ("statement", "I live in Graz. I like tea"),
+        ("reminder", "remind me tomorrow to buy it"),
     ],
     "Remember: my car needs oil, and remind me tomorrow to buy it. I like tea.": [
         ("statement", "my car needs oil"),
@@ -220,6 +252,8 @@ def test_questions_reminders_quotations_and_code_are_let_be(words):
 def test_a_sentence_that_asks_to_remember_is_no_statement_by_itself():
     said = "I live in Linz. I moved here in May, remember that. Forget that I live in Graz. Where am I?"
     assert capture.typed_sentences([Part(said, "typed")]) == ["I live in Linz."]
+    said = "I moved to Linz, but remind me tomorrow to call Bob."
+    assert capture.typed_sentences([Part(said, "typed")]) == ["I moved to Linz"]
 
 
 BEGIN_LIKE_A_WISH = ["Always the same weather.", "I always answer late.", "Never mind.", "Immer dieser Regen."]
@@ -325,6 +359,7 @@ def test_a_very_long_text_is_read_in_time():
     began = time.process_time()
     capture.capture([Part("remember that " + "a" * 300_000 + " please " * 50_000, "typed")])
     capture.capture([Part("remember that I am king and " * 5_000, "typed")])
+    capture.capture([Part("I mind, " + "I do, " * 50_000, "typed")])
     statements.claim("I will " + "now " * 100_000)
     assert time.process_time() - began < 3
 

@@ -184,6 +184,8 @@ def test_what_repeats_becomes_a_rule(words, rule, first):
         ("remind me at 8 to call mum", "call mum", "at 8"),
         ("erinnere mich um 8 an den Zahnarzt", "den Zahnarzt", "um 8"),
         ("Kannst du mich morgen daran erinnern, Brot zu kaufen?", "Brot kaufen?", "morgen"),
+        ("Kannst du mich bitte um 8 an Eva erinnern?", "Eva?", "um 8"),
+        ("erinnere mich morgen daran, Eva zu erinnern", "Eva erinnern", "morgen"),
         ("Morgen um 9 erinnere mich daran, Eva anzurufen", "Eva anrufen", "Morgen um 9"),
         ("Erinnere mich heute Abend daran, Salz hinzuzufügen", "Salz hinzufügen", "heute Abend"),
         ("Stell mir eine Erinnerung für morgen um 10: Eva anrufen", "Eva anrufen", "morgen um 10"),
