@@ -34,9 +34,14 @@ _READ = 2000  # facts at most that are compared
 _BATCH = 100  # imported lines of one transaction
 _PAUSE = 0.02  # seconds between these, so that other programs get their turn to write
 _VERB_FIRST = languages.pattern(r"^(\S+) (<SELF>)\b")  # "jetzt nehme ich" without "jetzt"
+_VERB_BEFORE_IT = languages.pattern(r"^(\S+) (<IT>)\b")  # "jetzt kostet es" without "jetzt"
 _VERB = languages.pattern(r"^(?:<SELF> \S+|\S+ <SELF>) (?:<NOW> )?")  # "I use", "trinke ich jetzt"
 _BY_PERSON = languages.pattern(r"<SELF>\b")
-_AND = languages.pattern(r"(,? <AND> (?!<FIRST_OF_TWO_NOUNS>)(?:<THAT> )?)")  # between clauses
+_AND = languages.pattern(  # between clauses, or behind "she is 71."
+    r"(,? <AND> (?!<FIRST_OF_TWO_NOUNS>)(?:<THAT> )?|(?<=\d)[.!?] (?=(?-i:<NO_NAME>)\b))"
+)
+_SENTENCE = languages.pattern(r"(?-i:<NO_NAME>)\b")  # how a sentence begins
+_THEY, _THEIR = languages.pattern(r"^(?:<THEY>) "), languages.pattern(r"^(?:<THEIR>) ")
 _REOPENED: Mapping[str, Any] = {"state": ACCEPTED, "valid_to": None}
 _STATES = {
     PENDING: "waits for your yes already",
@@ -473,14 +478,14 @@ def _with_relation(memory: MemoryContext, claim: Claim, over: Sequence[Fact]) ->
 
 def separate(statement: str) -> list[str]:
     """The clauses of a statement where each is understood alone, as in "I sold the car, I take the bus now", or behind
-    "and" with the subject of the one before, as in "I live in Graz and work at Bosch"."""
+    "and" or a number with the subject of the one before, as in "I live in Graz and work at Bosch"."""
     parts = statements.clauses(statement)
     if len(parts) > 1 and all(triples.parse(each) or triples.parse_ending(each) for each in parts):
         return parts
     first, *others = _AND.split(statement)
     found = [statements.main_clause(first)]
     for joint, part in zip(others[::2], others[1::2], strict=True):
-        possible = (statements.main_clause(f"{subject}{part}") for subject in _subjects(found[-1]))
+        possible = map(statements.main_clause, _continuations(found[-1], part))
         if clause := next(filter(triples.parse, possible), ""):
             found.append(clause)
         else:
@@ -488,16 +493,19 @@ def separate(statement: str) -> list[str]:
     return found if len(found) > 1 and all(map(triples.parse, found)) else [statement]
 
 
-def _subjects(clause: str) -> list[str]:
-    """What may stand in front of the next clause: nothing, or the subject of this one. That of a denial or a plan is
-    not repeated, because it may hold for both."""
+def _continuations(clause: str, part: str) -> list[str]:
+    """What the part behind a clause may say: itself, and with the subject of the clause. That of a denial or a plan is
+    not repeated, because it may hold for both. Behind "My mother is 71" she is meant by "she" and "her"."""
     if (triple := triples.parse(clause)) is None:
         return []
     before, name, _ = clause.partition(triple.subject)
-    person = _BY_PERSON.match(clause)
-    subject = (person[0] if person else "") if triple.subject == triples.PERSON else f"{before}{name}"
-    is_sure = subject and not terms.is_negated(clause) and spans.without_future(clause, clause) == clause
-    return ["", f"{subject} "] if is_sure else [""]
+    said = _BY_PERSON.match(clause) or triples.RELATION.match(clause)
+    subject = f"{before}{name}" if name else said[0] if said else ""
+    if not subject or terms.is_negated(clause) or spans.without_future(clause, clause) != clause:
+        return [part]
+    if triple.subject != triples.PERSON and triple.object[0].isdigit():
+        part = _THEIR.sub(lambda _: f"{subject}'s ", _THEY.sub(lambda _: f"{subject} ", part))
+    return [part] if _SENTENCE.match(part) else [part, f"{subject} {part}"]
 
 
 def _as_ending(memory: MemoryContext, made: Claim, over: Sequence[Fact]) -> Claim:
@@ -714,7 +722,7 @@ def _replaceable(memory: MemoryContext, claim: Claim, session: int) -> list[tupl
         if is_same and (changed := terms.with_values(known_brief, brief)):
             if at := daytime or other:
                 changed = f"{changed[: at.end(1)]} {at[2]}{changed[at.end(1) :]}"
-            true = spans.without(changed, times=False)
+            true = _VERB_BEFORE_IT.sub(r"\2 \1", spans.without(changed, times=False))
             valued.append((each, replace(made, target=each.id, statement=true, triple=triples.parse(true))))
         elif habit and known and memory.db.tokens(habit["verb"]) == memory.db.tokens(known["verb"]):
             triple = Triple(each.subject, each.predicate, habit["what"]) if each.predicate in single else None

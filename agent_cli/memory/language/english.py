@@ -309,6 +309,7 @@ NEGATED = r"""no longer|any ?more|any longer|(?:do|does|did)(?:n['’]t| not)|no
 SOLD, STOPPED = r"sold|got rid of|gave away", r"stopped|gave up|given up|giving up"
 LEFT = r"(?:left|quit|moved out of|broke up with)(?: my job (?:at|with))?"  # where or with whom one lives, works
 I_MEANT, DENIED, RATHER = r"i meant?(?: to say)?", r"not", r"but"  # "no, I meant Turin, not Milan"
+AS, THEY, THEIR = r"as", r"he|she", r"his|her"
 INSTEAD = r"instead of|rather than|in place of"
 HABIT = r"(?:us|driv|rid|wear)(?:e|ing)?"  # with "now" it mostly replaces what the person did so before
 SWITCHED = r"switch(?:ed)? from (?P<old>.+?) to (?P<new>.+)"
@@ -507,7 +508,7 @@ has possession have|has
 prefers likeable prefer
     <ME><NOW> prefers? <OBJECT>
 - tool  is|:
-    (?P<subject><NAME>)['’]s (?P<what>birthday|age|email|phone|address|<KIN>) is <OBJECT>
+    (?:(?P<subject><NAME>)|<RELATIVE>)['’]s (?P<what>birthday|age|email|phone|address|<KIN>) is <OBJECT>
     <MY> (?P<what><THINGS>)(?: is|:) <OBJECT>
 - value  is|:
     <MY> (?P<what>(?!(?:<KIN>|name|favou?rite)\b)[\w-]+(?: [\w-]+){0,2}?)(?: is|:) <OBJECT>

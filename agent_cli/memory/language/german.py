@@ -283,6 +283,7 @@ NEGATED = r"nicht (?:mehr|länger)|nicht|mehr|nimmer|kein\w*"
 SOLD, STOPPED = r"verkauft|hergegeben", r"aufgehört|höre auf|aufgegeben"
 LEFT = r"verlassen|gekündigt|getrennt|weggezogen|ausgezogen"  # where or with whom the person lives, works, studies
 I_MEANT, DENIED, RATHER = r"ich meint?e", r"nicht", r"sondern"
+AS, IT, THEY = r"als", r"es", r"er|sie"
 INSTEAD = r"anstatt|statt|anstelle von|an stelle von"
 HABIT = r"benutze|nutze|verwende|fahre|trage"
 SWITCHED = r"von (?P<old>.+?) (?:auf|zu) (?P<new>.+?) (?:umgestiegen|gewechselt)"

@@ -51,7 +51,7 @@ _NAME = (  # capitalized, and not a pronoun
 KIN = {each.split(":")[0]: each.split(":")[-1] for each in sorted(languages.words("KIN"))}
 """How relations to the person are said, and their predicates."""
 RELATIVE = "my "  # the subject "my mother" begins with it
-_RELATIVE = languages.pattern(rf"<POSSESSIVE> (?P<kin>{'|'.join(sorted(KIN, key=len, reverse=True))})\b")
+RELATION = languages.pattern(rf"<POSSESSIVE> (?P<kin>{'|'.join(sorted(KIN, key=len, reverse=True))})\b")
 _PREDICATES = dict(pair.split(":") for pair in languages.words("PREDICATES"))
 _OPPOSITES, _NOT = {"likes": "dislikes", "dislikes": "likes"}, "not."
 _SEARCH_WORDS: dict[str, str] = {}  # of a question, which a statement may express differently
@@ -175,7 +175,7 @@ def _triple(rule: _SentenceRule, match: re.Match[str], sentence: str) -> Triple 
 
 def relative(sentence: str) -> str:
     """The relation to the person that a sentence begins with, in the same words however it is said: "my mother"."""
-    found = _RELATIVE.match(sentence)
+    found = RELATION.match(sentence)
     return f"{RELATIVE}{predicate(found['kin']).replace('_', '-')}" if found else ""
 
 
@@ -300,6 +300,7 @@ _UNSURE = languages.pattern(r"\b<DOUBT>\b|\?")
 _NO_LONGER, _STOPPED = languages.pattern(r"\b<NO_LONGER>\b"), languages.pattern(r"\b<STOPPED>\b")
 _NEGATED = languages.pattern(r"\b<NEGATED>\b|n['’]t\b")
 _SOLD, _LEFT = languages.pattern(r"\b<SOLD>\b"), languages.pattern(r"\b<LEFT>\b")
+_AS_WHAT = languages.pattern(r" <AS> .+")  # "Bosch as a tester"
 _OWNING = frozenset(("drives", "owns", "has"))
 OWNED = languages.pattern(  # "our car is a red Skoda"
     rf"<POSSESSIVE> (?!(?:{'|'.join(KIN)})\b)[\w-]+ <IS> <INDEFINITE_ARTICLE> (?P<object>.+)"
@@ -350,7 +351,7 @@ def covers(ending: Ending, statement: str, triple: Triple, stems: dict[str, str]
     over = terms.content_words(ending.over)
     if terms.is_negated(statement) or terms.STOP_WORDS.issuperset(over):
         return False
-    known = terms.content_words(statement if ending.of is None else triple.object)
+    known = terms.content_words(statement if ending.of is None else _AS_WHAT.sub("", triple.object))
     both = (*over, *terms.content_words(ending.instead))
     among = {word for word in both if any(_is_form(word, other, stems) for other in known)}
     if not among.issuperset(over):

@@ -225,6 +225,8 @@ def test_at_most_twenty_facts_are_shown_those_near_first(db, session):
             "my sister Anna is a nurse and lives in Wien",
             ["my sister Anna is a nurse", "my sister Anna lives in Wien"],
         ),
+        ("My mum is 71. Her doctor is Dr. Huber", ["My mum is 71", "My mum's doctor is Dr. Huber"]),
+        ("Meine Mutter ist 71. Sie wohnt in Graz", ["Meine Mutter ist 71", "Meine Mutter wohnt in Graz"]),
         ("Ich wohne in Graz und arbeite bei Bosch", ["Ich wohne in Graz", "Ich arbeite bei Bosch"]),
         *(
             (whole, [whole])
@@ -232,6 +234,8 @@ def test_at_most_twenty_facts_are_shown_those_near_first(db, session):
                 "I like bread and butter",
                 "I like black and white films",
                 "Anna and Tom live in Graz",
+                "Karl is married to Eva since 2020. She lives in Graz",
+                "I am 71. Her doctor is Dr. Huber",
                 "I don't eat meat and drink milk",
             )
         ),

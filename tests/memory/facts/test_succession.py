@@ -234,6 +234,8 @@ def say(db, session, words):
         I live in Wels → Hello! I do not live in Wels any longer. What now?
         I am vegetarian → I'm not vegetarian any more | I'm a vegetarian → I am no longer vegetarian
         I drink coffee with oat milk → I stopped drinking coffee | I smoke → I gave up smoking
+        I work at Bosch as a tester → I quit my job at Bosch
+        Ich arbeite bei Bosch als Tester → Ich habe Bosch verlassen
         I work at Siemens → I left Siemens | I drive a Skoda → I've sold my Skoda
         I like coriander → I don't like coriander any more | Anna lives in Graz → Anna no longer lives in Graz
         Ich wohne in Wels → ich wohne nicht mehr in Wels | I live in Wels → Ich wohne nicht mehr in Wels
@@ -342,6 +344,7 @@ def test_the_opposite_ends_what_it_denies(db, session, known, said):
         ich gehe dreimal pro Woche laufen → ich gehe jetzt 2 mal pro Woche laufen → ich gehe 2 mal pro Woche laufen
         Léo lives at school in Bad Ischl → Léo lives at school in Wels now → Léo lives at school in Wels
         I have two dogs and a cat → I have three dogs now → I have three dogs and a cat
+        Jetzt kostet es 5 → Jetzt kostet es 6 → es kostet 6
         The flat costs 900 euros → Now the flat costs 950 euros → The flat costs 950 euros
         my mother's birthday is 12 March 1950 → No, I meant 13 March → my mother's birthday is 13 March 1950
         my mother's birthday is 12 March 1950 → No, I meant 13 April 1951 → my mother's birthday is 13 April 1951
@@ -413,6 +416,7 @@ def test_what_is_not_sure_or_not_over_ends_nothing_and_says_nothing(db, session,
     ("known", "said"),
     columns("""I live in Graz → I no longer live in Wels | I like coffee → I stopped drinking coffee
         I like coffee → I drink tea instead of coffee | I own a house → I left the house
+        I work at Bosch Rexroth → I left Bosch | I work as a tester at Bosch → I left Bosch Rexroth
         Anna drinks coffee → I stopped drinking coffee | I don't drink coffee → I stopped drinking coffee
         My friend Tom works at Siemens → I no longer work at Siemens
         my girlfriend is vegetarian → I'm not vegetarian any more
