@@ -400,10 +400,8 @@ def _locate(sentence: str) -> _Found:
                 near = [*found.matches, *times]
                 fits = [e for e in ends if _is_beside(e, near, sentence) or not sentence[e.end() :].strip(" .!")]
         for one, other in pairwise(fits):
-            between = sentence[one.end() : other.start()]
-            if _JOINED.fullmatch(between) and (
-                kind in ("part", "clock") or between.strip() != ","
-            ):  # "tomorrow, Monday"
+            gap = sentence[one.end() : other.start()]
+            if _JOINED.fullmatch(gap) and (kind in ("part", "clock") or gap.strip() != ","):  # "tomorrow, Monday"
                 both = sentence[one.start() : other.end()].strip()
                 raise UsageError(f"“{both}” are two times: write one task for each")
         if fits:
