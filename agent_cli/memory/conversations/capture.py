@@ -154,9 +154,11 @@ def _sentences(plain: str, parts: Sequence[Part]) -> Iterator[Bounds]:
     with which a request itself begins: "Tomorrow at 9, please remind me to call Bob"."""
     for start, end in text.sentence_spans(plain):
         words, bounds = plain[start:end], [start]
-        asks, remember = _find(plain, (start, end), (0, 0), parts) is not None, _REMEMBER.match(words)
+        may_ask = languages.mentions(words, "MEMORY_WORDS")  # else no pattern need be compiled
+        asks = may_ask and _find(plain, (start, end), (0, 0), parts) is not None
+        remember = _REMEMBER.match(words) if asks else None
         opened = remember.end() if remember else len(words) if asks else 0  # commas before it begin no request
-        for joint in _JOINT.finditer(words) if languages.mentions(words, "MEMORY_WORDS") else ():
+        for joint in _JOINT.finditer(words) if may_ask else ():
             rest = words[joint.end() : joint.end() + MAX_STATEMENT]
             is_own = joint["bare"] and joint.start() < opened
             if is_own or not languages.mentions(rest[:_NEAR], "MEMORY_WORDS"):
