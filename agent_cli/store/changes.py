@@ -105,13 +105,13 @@ def _existing(db: Database) -> dict[str, str]:
 
 
 def send_all(db: Database) -> None:
-    """Note every row as one to be sent. Runs in the caller's transaction."""
+    """Note every row as one to be sent, after all that is gone. Runs in the caller's transaction."""
     db.execute("delete from sync_unsent")
     db.execute(f"insert into sync_unsent (kind, uid) select '{FORGOTTEN}', hash from forgotten")  # before what knows it
+    db.execute("insert into sync_unsent (kind, uid) select kind, uid from sync_deleted where everywhere")
     for name in TABLES:
         where = " and ".join([f"{_owner(name, name)} = 'person'", *_complete(name, name)])
         db.execute(f"insert into sync_unsent (kind, uid) select '{name}', uid from {name} where {where} order by id")
-    db.execute("insert into sync_unsent (kind, uid) select kind, uid from sync_deleted where everywhere")
 
 
 def _owner(table: str, row: str) -> str:
@@ -294,7 +294,7 @@ def rename(db: Database, kind: str, id: int) -> None:
     if not is_on(db):
         return
     former = str(db.value(f"select uid from {kind} where id = ?", (id,)))
-    uid = _next_uid(former)
+    uid = _next_uid(db, kind, former)
     db.execute(f"update {kind} set uid = ? where id = ?", (uid, id))
     mark_deleted(db, kind, former, sent=True)
     send(db, kind, uid)
@@ -307,15 +307,16 @@ def rename(db: Database, kind: str, id: int) -> None:
 def renamed(db: Database, kind: str, uid: str) -> int | None:
     """The row that is deleted on another machine, and has gone on there as this one."""
     query = f"select t.id, t.uid from sync_deleted g cross join {kind} t on t.uid = g.uid where g.kind = ?"
-    return next((id for id, former in db.rows(query, (kind,)) if _next_uid(former) == uid), None)
+    return next((id for id, former in db.rows(query, (kind,)) if _next_uid(db, kind, former) == uid), None)
 
 
-def _next_uid(uid: str) -> str:
-    """Another uid, which sorts where this one does."""
+def _next_uid(db: Database, kind: str, uid: str) -> str:
+    """Another uid, which sorts where this one does; of no row that is here, or was deleted."""
     import hashlib  # rarely needed
 
     digest = int.from_bytes(hashlib.sha256(uid.encode()).digest()[:10])
-    return uid[:10] + ids.letters(digest)[10:]
+    uid = uid[:10] + ids.letters(digest)[10:]
+    return uid if find(db, kind, uid)[1:] == (None, None) else _next_uid(db, kind, uid)
 
 
 def send(db: Database, kind: str, uid: str) -> None:
