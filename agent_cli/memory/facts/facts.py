@@ -219,9 +219,11 @@ def last_batch(db: Database, owner: str, fact: Fact | None = None) -> str:
 
 
 def add_sources(db: Database, id: int, found: Sequence[tuple[int, str, str]]) -> None:
-    """Add (message, quote, time) as sources. Runs in the caller's transaction."""
+    """Add (message, quote, time) as sources, besides the one that the fact names. Runs in the caller's transaction."""
     rows = [(id, *each) for each in found]
     db.execute_many("insert into fact_source values (?, ?, ?, ?) on conflict do nothing", rows)
+    named = "select message_id from fact where id = ?1"
+    db.execute(f"delete from fact_source where fact_id = ?1 and message_id = ({named})", (id,))
 
 
 def take_over(memory: MemoryContext, id: int, before: Fact | None) -> None:

@@ -193,13 +193,13 @@ def _put(memory: MemoryContext, row: _Arrived, known: str, id: int | None, taken
         won.remove("closed_at")
         del changed["closed_at"]
         changes.insist(db, kind, known, "closed_at", row.stamp("closed_at")[0])
-    _add_sources(db, kind, id, row.sources, bool({"text", "at"} & {*won}))
     changes.set_stamps(db, known, {column: row.stamp(column) for column in won if row.stamp(column)[0]})
     if changed:
         _update(memory, row.table, id, changed)
         taken.changed += 1
         if changed.keys() & row.table.parents:  # who knew it elsewhere alone did not take what has changed of it
             changes.send(db, kind, known)
+    _add_sources(db, kind, id, row.sources, bool({"text", "at"} & {*won}))
     return True
 
 
