@@ -263,7 +263,7 @@ COPIES = (  # counted in this order
     Copy("carried-over texts", "carried-over text", "session", "coalesce(opening, '')", "opening = null"),
     Copy("session notes", "session note", "jotting", "text"),
     Copy("lines added from memory", "line added from memory", "recollection", "text"),
-    Copy("rows of other machines", "row of another machine", "sync_waiting", "data"),
+    Copy("rows of other machines", "row of another machine", "sync_waiting", "data", looks_for="lines"),
     Copy("lines of answers", "line of an answer", "answered", "lines", "lines = '{}'"),
 )
 
