@@ -143,9 +143,22 @@ def _clean(db: Database, folder: Folder) -> None:
     """Take what was erased since the last time out of this machine's segments."""
     erasures = tombstones.erasure_count(db)
     if erasures != meta.number(db, _CLEANED) or _recorded(db) != _names(folder):
+        _send_changed_elsewhere(db, folder)
         folder.clean(changes.outdated(db))
         _record(db, folder)
         meta.put(db, _CLEANED, str(erasures))
+
+
+def _send_changed_elsewhere(db: Database, folder: Folder) -> None:
+    """Send anew what this machine's segments have otherwise: another machine may have erased words of it first."""
+    found = [folder.read_own(each) or () for each in folder.segments(folder.machine)]
+    latest = {(kind, uid): data for entries in found for kind, uid, data in entries if data}
+    with db.write():
+        for kind, table in changes.tables().items():
+            written = {uid: data for (of, uid), data in latest.items() if of == kind}
+            for uid, data in changes.read(db, table, written).items():
+                if any(data.get(part) != written[uid].get(part) for part in ("columns", "sources")):
+                    changes.send(db, kind, uid)
 
 
 def _write(db: Database, folder: Folder, done: Exchange, progress: Progress) -> None:
