@@ -38,7 +38,7 @@ def run() -> bool:
     """Print the figures; whether the targets are met."""
     with tempfile.TemporaryDirectory() as folder:
         world, path = World(), Path(folder, "memory.db")
-        db = file.open_file(path, print)
+        db = file.open_file(path, NOW, print)
         lines = world.sessions(0, MESSAGES)
         transfer.import_lines(db, HERE, lines, "benchmark", lambda: NOW, print)
         index.refresh_all(db)

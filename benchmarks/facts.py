@@ -46,7 +46,7 @@ def run(options: Sequence[str] = ()) -> bool:
     parser.add_argument("--rows", type=int, default=ROWS, help="how many facts")
     rows = parser.parse_args(options).rows
     with tempfile.TemporaryDirectory() as folder:
-        db = file.open_file(Path(folder, "memory.db"), print)
+        db = file.open_file(Path(folder, "memory.db"), NOW, print)
         began = time.perf_counter()
         names = fill(db, rows)
         index.refresh_all(db)

@@ -116,7 +116,7 @@ def _sized(rows: int, watch: Stopwatch, long: int = 0, kept: Path | None = None)
         again = bool(kept and kept.exists())
         for path, copy in zip(kept_files, used, strict=False) if again else ():
             shutil.copyfile(path, copy)
-        db, plain = file.open_file(used[0], print), Database(used[1])
+        db, plain = file.open_file(used[0], NOW, print), Database(used[1])
         of = Measured(db, plain, world, rows, watch)
         met = [] if again else [_made(of, long, embedder)]
         for path, copy in zip(kept_files, used, strict=False) if not again else ():
@@ -319,7 +319,7 @@ def _shortcuts(data: Path) -> None:
 def opened(data: Path, name: str, embedder: Embedder, with_facts: bool) -> Database:
     """A conversation in memory, indexed."""
     db = Database()
-    schema.reconcile(db)
+    schema.reconcile(db, NOW)
     transfer.import_lines(db, HERE, lines(data, name, "sessions"), name, lambda: NOW, print)
     if with_facts:
         adoption.import_lines(

@@ -85,7 +85,7 @@ def _make(program: Program, server: OllamaServer, rows: int) -> None:
 
 def _add_vectors(program: Program, server: OllamaServer, world: World, rows: int) -> None:
     """As the index job would, with made-up vectors: what an embedder takes is its own affair."""
-    db = file.open_file(program.db, print)
+    db = file.open_file(program.db, datetime.now(UTC), print)
     EmbedderSelection(OllamaEngine(server.host), EMBEDDER.name).current(db)
     made = vectors.current(db)
     assert made is not None
@@ -151,7 +151,7 @@ def _kept(program: Program) -> None:
 
 def _aged(program: Program) -> None:
     """Summarise what was imported, without a model, and let what is old go."""
-    db = file.open_file(program.db, print)
+    db = file.open_file(program.db, datetime.now(UTC), print)
     began = time.perf_counter()
     for (session,) in db.rows("select id from session where closed_at is not null and kind = 'chat'"):
         made = summaries.compose(db, session, "", summaries.EXTRACT, "")

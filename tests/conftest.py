@@ -85,7 +85,7 @@ def _has_room(folder: Path) -> bool:
 def _new() -> Database:
     database = Database()
     database.prepare()
-    schema.reconcile(database)
+    schema.reconcile(database, NOON)
     return database
 
 

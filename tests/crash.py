@@ -33,7 +33,7 @@ from agent_cli.store import file
 
 path, count, name = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 now, here = datetime.now(UTC), Scope(PERSON, "/")
-db = file.open_file(path, print)
+db = file.open_file(path, now, print)
 session = sessions.start(db, here, now)
 print("ready", flush=True)
 sys.stdin.readline()

@@ -137,3 +137,4 @@ create trigger event_is_append_only before update on event begin select raise(ab
 -- About the file itself.
 
 create table meta (key text primary key, value text not null) strict, without rowid;
+create table migration (name text primary key, at text not null) strict, without rowid;

@@ -164,7 +164,7 @@ def kept(tmp_path_factory):
             ran = program(*each)
             assert ran.code == 0, ran
             assert harmless(ran.out + ran.err)
-        db = file.open_file(program.db, print)
+        db = file.open_file(program.db, clock.now(), print)
         few = " ".join(CORPUS[name] for name in ("colours", "title", "C1 in UTF-8", "bidi", "tags"))
         claim = Claim(f"The NAS stands in the cellar, right behind the boiler {few}", "model", quote=HOSTILE, message=1)
         assert adoption.propose(MemoryContext(db, Scope("person", str(program.work)), clock.now), claim)

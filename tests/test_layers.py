@@ -114,6 +114,8 @@ ANY_TABLE = {  # modules that put the name of a table into their SQL, and the ta
     "store.file_check": "indexes, checked",
 }
 
+MIGRATIONS = "store.schema"  # its migrations: moves rows of any table, once, before a module knows the file
+
 PARTS = sorted({folder(path) for path in FILES} - {"__init__"})
 NAMED = [path for path in FILES if path.name != "__init__.py"]
 
@@ -165,8 +167,9 @@ def test_a_library_that_is_only_found_is_named_where_the_table_says(name):
 def writers() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for path in FILES:
-        for table in structure.written(path):
-            found.setdefault(table, set()).add(module(path))
+        if module(path) != MIGRATIONS:
+            for table in structure.written(path):
+                found.setdefault(table, set()).add(module(path))
     return found
 
 
@@ -182,7 +185,7 @@ def test_tables_of_other_folders_are_read_only_where_the_table_says():
     owner = VIEWS | HISTORIES | PLANS | {table: folder(MODULES[min(who)]) for table, who in writers().items()}
     found: dict[str, set[str]] = {}
     for path in FILES:
-        for table in structure.read(path):
+        for table in structure.read(path) if module(path) != MIGRATIONS else ():
             if owner[table] != folder(path):
                 found.setdefault(folder(path), set()).add(table)
     assert {part: " ".join(sorted(tables)) for part, tables in found.items()} == MAY_READ

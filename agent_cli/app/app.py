@@ -110,7 +110,7 @@ class App:
 
     def incognito(self, *, reads: bool = False) -> "App":
         """A copy with its log in memory only. `reads`: whether memory is read, from the read-only file."""
-        private = replace(self, db=file.open_in_memory(), keeps=False, learns=False, reads=reads)
+        private = replace(self, db=file.open_in_memory(self.time()), keeps=False, learns=False, reads=reads)
         private.reported_damage, private.lock = set(), threading.Lock()
         return private
 
@@ -125,11 +125,11 @@ class App:
         asked for, with any other key after `wait`. Raises StoreError."""
         folder, asks = self.db.key_folder, sealing.kind_of((self.db.key or b"")[-16:]) == "passphrase"
         self.db.close()
-        self.db = file.open_in_memory()  # in its place, for what is still to be closed
+        self.db = file.open_in_memory(self.time())  # in its place, for what is still to be closed
         sealing.KEYS.found.clear()
         if not asks:
             wait()
-        self.db = file.open_file(self.path, self.notice, key_folder=folder)
+        self.db = file.open_file(self.path, self.time(), self.notice, key_folder=folder)
         self.db.person = "tool" if self.child else "person"
 
     def override(self, origin: str, **values: Any) -> None:
@@ -182,7 +182,7 @@ def open_app(
     if loaded.config.db and not (incognito or path.parent.is_dir()):
         raise StoreError(f"{path}: there is no folder {path.parent}; make it first, or name another file")
     keys = settings_file.key_folder(environ)
-    db = file.open_in_memory() if incognito else file.open_file(path, notice, key_folder=keys)
+    db = file.open_in_memory(clock.now()) if incognito else file.open_file(path, clock.now(), notice, key_folder=keys)
     if incognito and reads:
         key_of(path)  # before a conversation has the terminal
     db.person = "tool" if child else "person"

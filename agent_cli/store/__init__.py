@@ -1,2 +1,2 @@
-"""The SQLite file: connections, schema, identifiers, events, jobs. Only this folder knows apsw. Owns the
-tables `event`, `job` and `meta`."""
+"""The SQLite file: connections, schema, migrations, identifiers, events, jobs. Only this folder knows apsw. Owns the
+tables `event`, `job`, `migration` and `meta`."""

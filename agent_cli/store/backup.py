@@ -52,9 +52,10 @@ def salvage(damaged: Path, path: Path, now: datetime) -> list[Salvaged]:
     with temporary_file(part):
         with (
             file.open_damaged(damaged, checked=False) as source,
-            file.open_file(part, lambda _: None, key=source.key) as target,
+            file.open_file(part, now, lambda _: None, key=source.key) as target,
         ):
-            tables = [table for table in file_check.tables(source) if not file_check.is_derived(table)]
+            canonical = [table for table in file_check.tables(source) if not file_check.is_derived(table)]
+            tables = [table for table in canonical if table != "migration"]
             unclear = schema.damaged_tables(source)
             target.execute("pragma foreign_keys = off")
             with target.write():
@@ -213,14 +214,14 @@ def restore(current: Path, path: Path, now: datetime, notice: Callable[[str], No
     with temporary_file(part):
         rows, erased_before = _stage(path, part, key_of(current))
         if not current.exists():
-            _bring_up(part, [str(path)], notice)
+            _migrate(part, [str(path)], now, notice)
             move_into_place(part, current)
             return RestoreResult(None, rows, False)
         stem = f"{current.stem}-before-{now:%Y-%m-%d-%H%M%S}"
         names = (f"{stem}{f'-{n}' if n else ''}{current.suffix}" for n in range(1000))
         former = next(each for each in map(current.with_name, names) if not each.exists())
         with _exclusive(current) as (known, erased):
-            _bring_up(part, [*known, str(path), str(former)], notice)
+            _migrate(part, [*known, str(path), str(former)], now, notice)
             with _set_aside(current, former):
                 move_into_place(part, current)
     sealed = bool(sealing.head_of(current) and not sealing.head_of(path))
@@ -337,9 +338,9 @@ def _stage(path: Path, part: Path, key: bytes | None) -> tuple[dict[str, int], s
         return counts(copy), _erased_hashes(copy)
 
 
-def _bring_up(part: Path, known: list[str], notice: Callable[[str], None]) -> None:
+def _migrate(part: Path, known: list[str], now: datetime, notice: Callable[[str], None]) -> None:
     """Bring the copy up to this program's schema, and store the known copies in it."""
-    with file.open_file(part, notice) as db:
+    with file.open_file(part, now, notice) as db:
         for each in known:
             file.record_copy(db, Path(each))
 

@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
 import apsw
@@ -79,6 +80,7 @@ _NETWORK = re.compile(r"nfs\d?|cifs|smb\d?|smbfs|9p|virtiofs|afs|ceph|glusterfs|
 
 def open_file(
     path: Path,
+    now: datetime,
     notice: Callable[[str], None],
     mounts: Path = MOUNTS,
     key_folder: Path | None = None,
@@ -104,7 +106,7 @@ def open_file(
         if network:
             notice(f"{path} is on a network file system ({network}): journal mode DELETE, one writer at a time")
         db.prepare()
-        for each in schema.reconcile(db):
+        for each in schema.reconcile(db, now):
             notice(f"{path}: {each} was missing and was created again, without its earlier content")
 
     try:
@@ -130,11 +132,11 @@ def _checked(db: Database, check: Callable[[Database], None]) -> Database:
     return db
 
 
-def open_in_memory() -> Database:
+def open_in_memory(now: datetime) -> Database:
     """A new database that is never written to a file; other threads use `another_connection`."""
     db = database.open_shared_memory()
     db.prepare()
-    schema.reconcile(db)
+    schema.reconcile(db, now)
     return db
 
 

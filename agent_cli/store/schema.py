@@ -1,16 +1,32 @@
 """Brings a file up to `schema.sql`: it gets the missing tables, columns, indexes, triggers and views in one
 transaction. The schema is stored too, so that a file from which something has gone is noticed when it is opened.
+
+A change that moves data is a migration: it runs once per file, after new tables and columns and before new indexes and
+triggers. In a new file the migrations are only recorded.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 
 import apsw
 
+from agent_cli import clock
 from agent_cli.errors import FileRefused, StoreError
 from agent_cli.store import meta
 from agent_cli.store.db import APPLICATION_ID, Database, Row
+
+Steps = Mapping[str, Callable[[Database], None]]
+
+STEPS: Steps = {}  # of the formats that were released
+
+
+def pending_migrations(db: Database, steps: Steps) -> list[str]:
+    """The names of the steps that have not run in this file, in order."""
+    done = set(db.column("select name from migration"))
+    return [name for name in steps if name not in done]
+
 
 VERSION = 7  # raised with each change of schema.sql after which older programs must not write
 SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
@@ -34,9 +50,9 @@ def check(db: Database) -> None:
         )
 
 
-def reconcile(db: Database, schema: str = SCHEMA) -> list[str]:
-    """Create what is missing in one transaction; returns what had gone. Raises StoreError."""
-    if is_current(db, schema):
+def reconcile(db: Database, now: datetime, schema: str = SCHEMA, steps: Steps = STEPS) -> list[str]:
+    """Create what is missing and run the migrations in one transaction; returns what had gone. Raises StoreError."""
+    if is_current(db, schema, steps):
         return []
     wanted = Database()
     wanted.execute(schema)
@@ -44,9 +60,15 @@ def reconcile(db: Database, schema: str = SCHEMA) -> list[str]:
         if damaged_tables(db):
             raise StoreError(f"{db.path}: {_DAMAGED}; `agent db check` says what to do")
         missing = differences(db, wanted) if _was_current(db, schema) else []
+        fresh = not _names(db)
         db.execute(f"pragma application_id = {APPLICATION_ID}")
         _create(db, wanted, ("table",))
         _create_columns(db, wanted)
+        _create(db, wanted, ("trigger", "view"))  # those of the old schema may not fit the new columns
+        for name in pending_migrations(db, steps):
+            if not fresh:
+                steps[name](db)
+            db.execute("insert into migration values (?, ?)", (name, clock.utc(now)))
         _create(db, wanted, _RECREATED)
         meta.put(db, "schema", schema)
         meta.put(db, "shape", db.value(_SHAPE, (_names_in(schema),)))
@@ -55,11 +77,12 @@ def reconcile(db: Database, schema: str = SCHEMA) -> list[str]:
     return missing
 
 
-def is_current(db: Database, schema: str = SCHEMA) -> bool:
-    """Whether the file has this schema. Writes nothing."""
+def is_current(db: Database, schema: str = SCHEMA, steps: Steps = STEPS) -> bool:
+    """Whether the file has this schema and all migrations. Writes nothing."""
     if not _was_current(db, schema):
         return False
-    return bool(db.value(f"select value is ({_SHAPE}) from meta where key = 'shape'", (_names_in(schema),)))
+    same = db.value(f"select value is ({_SHAPE}) from meta where key = 'shape'", (_names_in(schema),))
+    return bool(same) and not pending_migrations(db, steps)
 
 
 def _was_current(db: Database, schema: str) -> bool:

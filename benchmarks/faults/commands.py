@@ -9,7 +9,7 @@ from agent_cli.errors import StoreError
 from agent_cli.memory.planner import notes
 from agent_cli.store import file, sealing
 from tests import exports
-from tests.conftest import HERE, Program, noon
+from tests.conftest import HERE, NOON, Program, noon
 
 NOW = "2026-03-04T12:00:00+00:00"
 FORGOTTEN = "Quirin hid the lantern"
@@ -72,7 +72,7 @@ def make_home(program: Program, *, sealed: bool = False) -> None:
     sealing.KEYS.settings = {"key_file": str(program.work / KEY), "key_command": OTHER_KEY}
     program.env["AGENT_NOW"] = NOW
     program.let_scripts_decide()
-    db = file.open_file(program.db, print)
+    db = file.open_file(program.db, NOON, print)
     for text in (*(f"note {number} of the harbour " + "and its boats " * 12 for number in range(12)), FORGOTTEN):
         notes.add(db, HERE, text, noon)
     db.close()

@@ -73,7 +73,7 @@ def test_a_call_is_asked_about_at_a_dumb_terminal_and_ctrl_c_refuses_it(program,
 @pytest.fixture
 def waiting(program):
     """Three proposals that wait."""
-    db = file.open_file(program.db, print)
+    db = file.open_file(program.db, clock.now(), print)
     for words in ("My dog is called Rex", "I play the oboe", "I like tea"):
         adoption.propose(MemoryContext(db, Scope("person", str(program.work)), clock.now), Claim(words, "model"))
     db.close()

@@ -44,7 +44,7 @@ def program(program):
 def spread(program, secret=SECRET):
     """The secret all over the program's file."""
     program("notes", "list")
-    db = file.open_file(program.db, print)
+    db = file.open_file(program.db, NOON, print)
     forgetting.spread(db, secret, embed=True)
     db.close()
 
@@ -154,7 +154,7 @@ from agent_cli.store import file
 from datetime import datetime
 from pathlib import Path
 noon = datetime.fromisoformat({NOON.isoformat()!r})
-db = file.open_file(Path({str(program.db)!r}), print)
+db = file.open_file(Path({str(program.db)!r}), noon, print)
 plan = forget.planned(db, selection.select_by_topic(db, "person", {SECRET!r}))
 forget.erase(db, plan, lambda: noon)
 os.kill(os.getpid(), signal.SIGKILL)

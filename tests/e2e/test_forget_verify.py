@@ -109,7 +109,7 @@ from pathlib import Path
 from agent_cli.store import file
 from agent_cli import atomic_file
 from agent_cli.store import backup
-db = file.open_file(Path({str(told.db)!r}), print)
+db = file.open_file(Path({str(told.db)!r}), datetime(2026, 1, 2, tzinfo=UTC), print)
 atomic_file.move = lambda part, path: os.kill(os.getpid(), signal.SIGKILL)
 backup.create(db, Path({str(copy)!r}))
 """

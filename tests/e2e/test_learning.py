@@ -237,7 +237,7 @@ def test_a_skill_waits_is_announced_and_in_effect_after_the_yes(reflects, termin
 
 
 def test_the_keys_of_the_review_at_a_real_terminal(reflects, terminal):
-    db = file.open_file(reflects.db, print)
+    db = file.open_file(reflects.db, clock.now(), print)
     adoption.propose(MemoryContext(db, Scope("person", str(reflects.work)), clock.now), Claim("I like tea", "model"))
     skills.add(memory_of(db, clock.now), DEPLOY)
     skills.propose(memory_of(db, clock.now), DEPLOY.replace("2. rsync", "2. make check\n3. rsync"))
@@ -272,7 +272,7 @@ ATTACKS = {
 @pytest.mark.parametrize("name", ATTACKS)
 def test_nothing_that_demands_a_skill_gets_one(reflects, terminal, name):
     said, calls, reflects.finds, trust = ATTACKS[name]
-    db = file.open_file(reflects.db, print)
+    db = file.open_file(reflects.db, clock.now(), print)
     known = skills.add(memory_of(db, clock.now), DEPLOY.replace("deploy-site", "known"))
     db.close()
     if calls:

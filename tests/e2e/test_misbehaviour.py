@@ -10,7 +10,7 @@ import pytest
 
 from agent_cli.memory.planner import notes
 from agent_cli.store.file import open_file
-from tests.conftest import CHAT, HERE, Ran, noon
+from tests.conftest import CHAT, HERE, NOON, Ran, noon
 from tests.ollama_server import script
 
 CALL = ("search_notes", {"query": "dentist"})
@@ -34,7 +34,7 @@ def written(name, arguments):
 @pytest.fixture
 def ask(program, server):
     """Ask "hi" after the server was told what to say; there is one note."""
-    db = open_file(program.db, print)
+    db = open_file(program.db, NOON, print)
     notes.add(db, HERE, "Dentist on Friday", noon)
     db.close()
     program.use(server)

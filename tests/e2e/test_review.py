@@ -24,7 +24,7 @@ PASTE = "\x1b[200~{}\x1b[201~"
 @pytest.fixture
 def waiting(program):
     """Five that wait; the fourth contradicts what is known."""
-    db = file.open_file(program.db, print)
+    db = file.open_file(program.db, clock.now(), print)
     scope = Scope("person", str(program.work))
     adoption.add(MemoryContext(db, scope, clock.now), Claim("My bus leaves at 7", "typed"))
     for words in PROPOSED:
@@ -105,7 +105,7 @@ def test_half_a_terminal_decides_nothing(waiting, piped):
 def test_check_tells_how_many_wait_by_number_and_exit_code(waiting):
     assert waiting("facts", "review", "--check") == Ran(1, "5\n", "")
     assert waiting("facts", "review", "--check", "--session", "s9").code == 2
-    db = file.open_file(waiting.db, print)
+    db = file.open_file(waiting.db, clock.now(), print)
     for fact in facts.pending(db, "person"):
         facts.reject(memory_of(db, clock.now), fact)
     db.close()

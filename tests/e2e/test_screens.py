@@ -23,7 +23,7 @@ WAITING = ("I live in Linz", "My bus leaves at 8", "I like green tea")
 def used(program):
     """Three facts and three that wait, a task that is overdue and one that is not, a question of its own."""
     program.env |= {"AGENT_NOW": NOW.isoformat(), "TZ": "Europe/Vienna", "AGENT_CONFIG": str(program.home / "c.toml")}
-    db = file.open_file(program.db, print)
+    db = file.open_file(program.db, NOW, print)
     scope = Scope("person", str(program.work))
     for words in FACTS:
         adoption.add(MemoryContext(db, scope, lambda: NOW), _claim(words, "typed"))

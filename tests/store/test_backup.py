@@ -26,7 +26,7 @@ from agent_cli.messages import Part
 from agent_cli.store import file
 
 now, here = datetime.now(UTC), Scope(PERSON, "/")
-db = file.open_file(Path(sys.argv[1]), print)
+db = file.open_file(Path(sys.argv[1]), now, print)
 session = sessions.start(db, here, now)
 number = 0
 while True:
@@ -41,7 +41,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from agent_cli.store import file
-db = file.open_file(Path(sys.argv[1]), print)
+db = file.open_file(Path(sys.argv[1]), datetime.now(UTC), print)
 print("open", flush=True)
 sys.stdin.readline()
 """
@@ -49,7 +49,7 @@ sys.stdin.readline()
 
 @pytest.fixture
 def opened(path):
-    db = file.open_file(path, print)
+    db = file.open_file(path, NOON, print)
     yield db
     db.close()
 
@@ -89,7 +89,7 @@ def test_a_copy_made_while_another_process_writes_is_whole_and_of_one_moment(ope
     copied = backup.create(opened, tmp_path / "copy.db")
     now = opened.value("select count(*) from message")
     backup.restore(tmp_path / "restored.db", copied.path, NOON, print)
-    other = file.open_file(tmp_path / "restored.db", print)
+    other = file.open_file(tmp_path / "restored.db", NOON, print)
     assert file_check.check(other) == file_check.CheckResult()
     assert backup.counts(other) == copied.rows
     assert 50 <= copied.rows["message"] <= now
@@ -131,7 +131,7 @@ def test_a_file_that_is_there_is_not_written_over_unless_told(opened, path, tmp_
 def test_a_file_with_a_plain_journal_is_copied_too_and_its_check_finds_a_row_that_points_nowhere(path, tmp_path):
     db = Database(path, "delete")
     db.prepare()
-    schema.reconcile(db)
+    schema.reconcile(db, NOON)
     write(db, "buy milk")
     copied = backup.create(db, tmp_path / "copy.db")
     db.execute("pragma foreign_keys = off")
@@ -153,7 +153,7 @@ def test_the_former_file_is_kept_aside_when_a_copy_is_restored(opened, path, tmp
     assert not list(tmp_path.glob("*-wal")) + list(tmp_path.glob(".*"))
     again = backup.restore(path, copied.path, NOON, print)
     assert again.former == tmp_path / "memory-before-2026-01-02-120000-1.db"
-    db = file.open_file(path, print)
+    db = file.open_file(path, NOON, print)
     assert {*file.known_copies(db)} == {str(each) for each in (copied.path, restored.former, again.former)}
     db.close()
 
@@ -162,13 +162,13 @@ def test_the_copy_that_was_restored_is_noted_also_under_another_name(opened, pat
     moved = backup.create(opened, tmp_path / "copy.db").path.rename(tmp_path / "moved.db")
     opened.close()
     backup.restore(path, moved, NOON, print)
-    db = file.open_file(path, print)
+    db = file.open_file(path, NOON, print)
     assert str(moved) in file.known_copies(db), "what is forgotten later is searched there too"
     db.close()
 
 
 def test_what_was_written_to_the_wal_alone_is_kept_aside_as_well(path, tmp_path):
-    db = file.open_file(path, print)
+    db = file.open_file(path, NOON, print)
     copied = backup.create(db, tmp_path / "copy.db")
     db.close()
     script = f"""
@@ -179,7 +179,7 @@ from agent_cli.memory.planner import notes
 from agent_cli.memory.scope import PERSON, Scope
 from agent_cli.store import file
 now = lambda: datetime.now(UTC)
-notes.add(file.open_file(Path({str(path)!r}), print), Scope(PERSON, "/"), "in the wal", now)
+notes.add(file.open_file(Path({str(path)!r}), now(), print), Scope(PERSON, "/"), "in the wal", now)
 os._exit(9)
 """
     warm.python(script).communicate()
@@ -268,7 +268,7 @@ def test_a_restore_tells_when_forgotten_things_may_be_back(opened, path, tmp_pat
     copied = backup.create(opened, tmp_path / "copy.db")
     opened.close()
     assert not backup.restore(path, copied.path, NOON, print).revives_erased
-    db = file.open_file(path, print)
+    db = file.open_file(path, NOON, print)
     with db.write():
         tombstones.add(db, ["one"], NOON)
     db.close()

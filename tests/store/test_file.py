@@ -11,6 +11,7 @@ from agent_cli.errors import StoreError
 from agent_cli.store import file, schema
 from agent_cli.store.db import Database
 from tests import warm
+from tests.conftest import NOON
 
 MOUNTS = r"""
 22 1 252:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw
@@ -46,7 +47,7 @@ def mode(path):
 
 def opened(path, **options):
     notices = []
-    database = file.open_file(path, notices.append, **options)
+    database = file.open_file(path, NOON, notices.append, **options)
     return database, notices
 
 
@@ -148,7 +149,7 @@ if os.getuid() == 0:
     os.setuid(65534)
 for path in map(Path, sys.argv[1:]):
     try:
-        file.open_file(path, print)
+        file.open_file(path, datetime.now().astimezone(), print)
     except StoreError as error:
         print(error)
 """
@@ -189,7 +190,7 @@ from datetime import datetime
 from pathlib import Path
 from agent_cli.store import file
 sys.stdin.readline()
-file.open_file(Path(sys.argv[1]), print).close()
+file.open_file(Path(sys.argv[1]), datetime.now().astimezone(), print).close()
 """
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from agent_cli.store import schema
 from agent_cli.store.db import Database
+from tests.conftest import NOON
 
 # Made anew, never added to.
 DERIVED = {"passage", "speaker", "area", "day", "stale", "fact_mark", "entity", "alias", "relation"}
@@ -42,7 +43,7 @@ def opened(path):
 def old(path):
     """A file of an earlier version with a conversation in it."""
     database = opened(path)
-    schema.reconcile(database, older())
+    schema.reconcile(database, NOON, older(), {})
     database.execute(
         """insert into session (id, uid, owner, place, title, started_at, utc_offset, last_at)
            values (4, 'U1', 'person', '/p', 'Trip', 'a', 60, 'b')"""
@@ -78,7 +79,7 @@ def test_a_new_file_gets_the_whole_schema(db):
 
 
 def test_an_older_file_is_brought_up_with_its_rows_intact_and_defaults_filled(old, db):
-    schema.reconcile(old)
+    schema.reconcile(old, NOON)
     assert shape(old) == shape(db)
     columns = "id, uid, text, thinking, cost, tokens_in, tokens_out, finish"
     assert old.rows(f"select {columns} from message") == [(7, "U2", "Where is Trogir?", "", 0.0, 0, 0, None)]
@@ -89,23 +90,29 @@ def test_an_older_file_is_brought_up_with_its_rows_intact_and_defaults_filled(ol
         old.execute("update event set kind = 'nothing'")
 
 
-def test_bringing_it_up_twice_changes_nothing(old, path):
+def test_bringing_it_up_twice_changes_nothing_and_a_new_file_has_nothing_to_move(old, path, tmp_path):
     for _ in range(2):
-        schema.reconcile(old)
+        schema.reconcile(old, NOON)
         old.execute("pragma wal_checkpoint(truncate)")
-        before = path.read_bytes()
-    schema.reconcile(old)
+        before, ran = path.read_bytes(), []
+    schema.reconcile(old, NOON)
     old.execute("pragma wal_checkpoint(truncate)")
     assert path.read_bytes() == before
+    new = opened(tmp_path / "new.db")
+    for _ in range(2):
+        schema.reconcile(new, NOON, steps={"fill": ran.append})
+    assert (ran, new.rows("select name from migration")) == ([], [("fill",)])
 
 
 def test_it_is_one_transaction(old):
     before = shape(old)
     with pytest.raises(Exception, match="no such table"):
-        schema.reconcile(old, schema.SCHEMA + "create index last on nowhere (id);")
+        schema.reconcile(old, NOON, schema.SCHEMA + "create index last on nowhere (id);")
+    with pytest.raises(Exception, match="no such column: nowhere"):
+        schema.reconcile(
+            old, NOON, schema.SCHEMA + "create view odd as select 1;", {"step": lambda db: db.rows("select nowhere")}
+        )
     assert shape(old) == before
-    schema.reconcile(old)
-    assert old.rows("select text from message") == [("Where is Trogir?",)]
 
 
 @pytest.mark.parametrize(
@@ -118,10 +125,53 @@ def test_it_is_one_transaction(old):
 def test_a_changed_index_or_trigger_is_made_again(db, now, later):
     changed = schema.SCHEMA.replace(now, later)
     assert changed != schema.SCHEMA
-    schema.reconcile(db, changed)
+    schema.reconcile(db, NOON, changed)
     wanted = Database()
     wanted.execute(changed)
     assert shape(db) == shape(wanted)
+
+
+def test_data_steps_run_once_in_older_files_after_columns_and_before_indexes(old):
+    ran = []
+
+    def fill(database):
+        ran.append([name for kind, name in schema._names(database) if name in ("note", "note_recent")])
+        database.execute("update message set thinking = 'filled'")
+
+    steps = {"fill": fill}
+    for _ in range(2):
+        schema.reconcile(old, NOON, steps=steps)
+    assert ran == [["note"]]
+    assert old.rows("select thinking from message") == [("filled",)]
+    assert old.rows("select * from migration") == [("fill", "2026-01-02T12:00:00.000Z")]
+
+
+def test_data_steps_run_with_the_triggers_of_the_new_columns(path):
+    former = re.sub(r"\n    tail integer[^\n]*", "", schema.SCHEMA)
+    former = former.replace("stale (kind, row) values", "stale values").replace("do update set tail = 0", "do nothing")
+    older = opened(path)
+    schema.reconcile(older, NOON, former, {})
+    older.execute(
+        """insert into note (uid, owner, place, origin, text, at, utc_offset, changed_at)
+           values ('n', 'person', '', 'typed', 'old', '', 0, '')"""
+    )
+    older.execute("delete from stale")
+    schema.reconcile(older, NOON, steps={"move": lambda db: db.execute("update note set title = 'moved'")})
+    assert older.rows("select kind, row, tail from stale") == [("n", 1, 0)]
+
+
+def test_a_step_that_fails_leaves_the_file_as_it_was(old):
+    before = shape(old), old.rows("select * from message")
+
+    def break_off(database):
+        database.execute("update message set text = 'gone'")
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        schema.reconcile(old, NOON, steps={"break off": break_off})
+    assert (shape(old), old.rows("select * from message")) == before
+    schema.reconcile(old, NOON)
+    assert old.rows("select text from message") == [("Where is Trogir?",)]
 
 
 def test_a_column_that_came_later_has_a_default_or_may_be_null(old):
@@ -152,7 +202,7 @@ def test_every_other_column_could_be_added_later(table):
         if not (key or name in unique or (must and default is None)):
             file.execute(f'alter table "{table}" drop column "{name}"')
     put_a_row(file, table)
-    schema.reconcile(file)
+    schema.reconcile(file, NOON)
     assert shape(file) == shape(wanted)
 
 

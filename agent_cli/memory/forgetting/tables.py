@@ -277,7 +277,7 @@ for _table in TABLES.values():
 # Text columns that hold nobody's words, of all tables or of one: ids, times, states, names of programs.
 _WORDLESS = """uid owner kind at holder terminal profile role finish model method hash may pasted legs grain period
     state operation origin trust valid_from valid_to in_profile change batch actor zone repeats starts snoozed_to cron
-    target running_since lease_until link event.subject job.subject meta.key meta.value tool_call.name
+    target running_since lease_until link event.subject job.subject meta.key meta.value migration.name tool_call.name
     day.words forgotten.seen sync_change.name sync_alias.canonical sync_position.machine"""
 
 

@@ -147,7 +147,7 @@ def test_erasing_leaves_nothing_of_them_in_any_row_and_the_rest_of_the_log_alone
 def test_after_a_truncating_checkpoint_the_files_have_no_trace_of_them(tmp_path, journal):
     db = Database(tmp_path / "memory.db", journal)
     db.prepare()
-    schema.reconcile(db)
+    schema.reconcile(db, NOON)
     session = sessions.start(db, HERE, NOON)
     jot(db, session)
     with db.write():

@@ -320,7 +320,7 @@ def test_a_session_that_is_open_stays_without_a_word(db, session):
 def test_the_journal_of_a_sealed_file_is_empty_when_it_is_searched_or_counts_as_left(tmp_path):
     key, path = os.urandom(32) + sealing.new_head("key file"), tmp_path / "memory.db"
     sealing.KEYS.found[key[32:]] = key
-    with contextlib.closing(open_file(path, print, key=key)) as db:
+    with contextlib.closing(open_file(path, NOON, print, key=key)) as db:
         secret = notes.add(db, HERE, SECRET, noon)
         with contextlib.closing(db.another_connection()) as reader, reader.snapshot():
             assert erase(db, secret.handle).left == ["the journal"]

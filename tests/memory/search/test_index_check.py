@@ -188,7 +188,7 @@ def import_texts(db, texts):
 @pytest.fixture
 def imported(tmp_path):
     """A file with an import whose words are indexed, and whose trigrams are not."""
-    db = open_file(tmp_path / "memory.db", print)
+    db = open_file(tmp_path / "memory.db", NOON, print)
     import_texts(db, ["We met Katarzyna", *(f"Line {number}" for number in range(MANY - 2)), "Lisbon in May"])
     next(index.refresh_steps(db))
     assert index.count_stale(db) == 0
@@ -234,7 +234,7 @@ def test_what_is_written_meanwhile_is_found_by_parts_of_words_too(imported):
 
 
 def test_what_is_erased_while_words_are_indexed_is_in_no_index(tmp_path):
-    db = open_file(tmp_path / "memory.db", print)
+    db = open_file(tmp_path / "memory.db", NOON, print)
     import_texts(db, [*["wide " * 18_000] * 23, *(f"Line {number}" for number in range(MANY)), "Lisbon in May"])
     last = MANY + 24
     steps = index.refresh_steps(db)

@@ -8,7 +8,7 @@ import pytest
 from agent_cli.memory.forgetting import forget, selection
 from agent_cli.memory.search import index
 from agent_cli.store import file
-from tests.conftest import empty, noon
+from tests.conftest import NOON, empty, noon
 from tests.recalling import catch_up, check_indexes, fact, finish, handles, matches, note, say, session_of
 
 PASSAGES = "select row, start, length, masked, text, facts from passage where kind = 'm' order by row, start"
@@ -74,12 +74,12 @@ def test_what_is_said_meanwhile_is_found_before_the_rest_of_a_long_text(db, sess
 
 @pytest.mark.parametrize("steps", [1, 2])
 def test_indexing_continues_where_a_process_was_killed(passages, path, steps):
-    killed = file.open_file(path, print)
+    killed = file.open_file(path, NOON, print)
     say(killed, session_of(killed), LONG)
     list(islice(index.refresh_steps(killed), steps))
     done = killed.value("select count(*) from passage")
     killed.close()
-    other = file.open_file(path, print)
+    other = file.open_file(path, NOON, print)
     step = next(index.refresh_steps(other), "a step")
     assert (done > 0, step) == (True, None)
     assert other.value("select count(*) from passage") > done
@@ -90,7 +90,7 @@ def test_indexing_continues_where_a_process_was_killed(passages, path, steps):
 
 
 def test_two_processes_that_index_the_same_text_do_it_once(passages, path):
-    one = file.open_file(path, print)
+    one = file.open_file(path, NOON, print)
     say(one, session_of(one), LONG)
     other = one.another_connection()
     steps = [index.refresh_steps(one), index.refresh_steps(other)]

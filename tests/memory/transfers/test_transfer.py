@@ -114,7 +114,7 @@ def test_ids_are_unique_for_each_source_and_session_and_owner(db):
 
 
 def test_others_can_write_while_what_is_imported_is_read(tmp_path):
-    db = file.open_file(tmp_path / "memory.db", print)
+    db = file.open_file(tmp_path / "memory.db", NOON, print)
     other = Database(tmp_path / "memory.db", busy_timeout=0)
 
     def row():
