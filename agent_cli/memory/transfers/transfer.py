@@ -276,19 +276,12 @@ def to_markdown(db: Database, session: sessions.Session) -> str:
     return "\n".join(lines)
 
 
-_PAGE = 500
-
-
 def export_rows(db: Database, owner: str, names: Collection[str] = ()) -> Iterator[dict[str, Any]]:
     """An owner's rows of the named kinds, or of all, the oldest of each first, with the columns that hold something."""
     for kind in kinds.KINDS:
         if not kind.exportable or (names and kind.name not in names):
             continue
         columns = db.column("select name from pragma_table_info(?)", (kind.name,))
-        page = f"select {', '.join(columns)} from {kind.name} where owner = ? and id > ? order by id limit {_PAGE}"
-        last = 0
-        while found := db.rows(page, (owner, last)):
-            for values in found:
-                row = {name: value for name, value in zip(columns, values, strict=True) if value not in (None, "")}
-                last = row["id"]
-                yield {"kind": kind.shown, **row, "id": ids.handle(kind.name, last)}
+        for values in db.each(f"select {', '.join(columns)} from {kind.name} where owner = ? order by id", (owner,)):
+            row = {name: value for name, value in zip(columns, values, strict=True) if value not in (None, "")}
+            yield {"kind": kind.shown, **row, "id": ids.handle(kind.name, row["id"])}
