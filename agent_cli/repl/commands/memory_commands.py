@@ -59,11 +59,10 @@ def search(conversation: Conversation, argument: str) -> Result:
     if not argument:
         raise UsageError("say what to find, as in /search dentist")
     app, scope = conversation.app, conversation.app.scope
-    embedder = upkeep.prepare_search(app, app.db)
     allowed = Filter(
         scope.owner, current_place=scope.place, current_session=conversation.id, fact_half_life=app.fact_half_life
     )
-    found = recall.find(app.db, argument, allowed, app.time(), 10, embedder, least=recall.LEAST)
+    found = upkeep.search(app, allowed, 10, recall.LEAST)(argument)
     hits = recall.to_show(app.db, argument, found, allowed, app.time(), 10)
     if not hits:
         return "nothing is known of it"
