@@ -3,7 +3,7 @@
 import atexit
 from collections import ChainMap
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from agent_cli import CHILD
 from agent_cli.agent import listener, loop, model_context, policy, profile, prompt_recall
-from agent_cli.agent.events import Event, Transcript
+from agent_cli.agent.events import Event, Noticed, QuestionLogged, Transcript
 from agent_cli.agent.model_context import Agent
 from agent_cli.app import models, upkeep
 from agent_cli.app.app import App
@@ -23,7 +23,7 @@ from agent_cli.memory.lifecycle import closing as session_closing
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.search import index
 from agent_cli.messages import Origin, Part, ToolCall
-from agent_cli.store import events
+from agent_cli.store import events, ids
 from agent_cli.store.db import Database
 from agent_cli.text import unfenced
 from agent_cli.tools import registry
@@ -99,18 +99,24 @@ def run_once(
     return Outcome(session, transcript, tuple(refused), error)
 
 
-def propose_facts(
-    context: ToolContext, message: int, parts: Sequence[Part], origin: Origin, review: str
-) -> Iterator[str]:
-    """Propose the facts that a message of another program asks to remember: nobody typed it, so they wait for the
-    person's yes. `review`: the command that decides on them, for the receipts."""
-    for each in capture.capture([replace(part, origin="typed") for part in parts if part.origin == origin]):
-        place = context.scope.place if each.this_place and origin == "editor" else ""
-        claims = adoption.claims(each.statement, origin, context.time(), quote=each.quote, message=message, place=place)
-        memory = MemoryContext(context.db, context.scope, context.time)
-        waiting, known = adoption.propose_each(memory, claims, actor="person")
-        yield from (f"{adoption.pending_receipt(fact)} ({review})" for fact in waiting)
-        yield from known
+def run_sent(app: App, question: loop.Question, origin: Origin, review: str) -> Generator[Event, None, None]:
+    """Run a turn whose words another program has sent. What they ask to remember waits for the person's yes: nobody
+    typed it. `review`: the command that decides on it, for the receipts."""
+    context = question.context
+    with closing(run(app, question)) as arriving:
+        for event in arriving:
+            yield event
+            if not (isinstance(event, QuestionLogged) and app.keeps):
+                continue
+            sent = [replace(part, origin="typed") for part in question.parts if part.origin == origin]
+            for each in capture.capture(sent):
+                about: dict[str, Any] = {"quote": each.quote, "message": ids.number("message", event.handle)}
+                about["place"] = context.scope.place if each.this_place and origin == "editor" else ""
+                claims = adoption.claims(each.statement, origin, context.time(), **about)
+                memory = MemoryContext(context.db, context.scope, context.time)
+                waiting, known = adoption.propose_each(memory, claims, actor="person")
+                receipts = [f"{adoption.pending_receipt(fact)} ({review})" for fact in waiting]
+                yield from (Noticed(line, receipt=True) for line in (*receipts, *known))
 
 
 def agent(

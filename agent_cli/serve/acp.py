@@ -12,7 +12,6 @@ import logging
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing as closed_after
 from contextlib import redirect_stdout, suppress
 from dataclasses import replace
 from itertools import count
@@ -232,13 +231,8 @@ class Door:
             sessions.reopen(db, session, app.scope.owner, app.time())
             try:
                 context = turns.tool_context(app, db, session)
-                with closed_after(turns.run(app, Question(context, parts, approve, cancel))) as arriving:
-                    for event in arriving:
-                        yield event
-                        if isinstance(event, events.QuestionLogged):
-                            message = ids.number("message", event.handle)
-                            for line in turns.propose_facts(context, message, parts, "editor", "agent facts review"):
-                                yield events.Noticed(line, receipt=True)
+                question = Question(context, parts, approve, cancel)
+                yield from turns.run_sent(app, question, "editor", "agent facts review")
                 upkeep.after_turn(app, db)
             finally:
                 sessions.release(db, session)

@@ -488,10 +488,11 @@ def _run(
     reminders: Sequence[tasks.Reminder] = (),
 ) -> Iterator[JsonObject]:
     """The events of a turn as JSON objects; when it is cut, first what had arrived."""
-    transcript = Transcript(context, scores=request.caller.mine)
+    transcript, caller = Transcript(context, scores=request.caller.mine), request.caller
+    review = "agent facts review" if caller.mine else f"agent --as {caller.name} facts review"
     try:
         question = Question(context, parts, cancel=cancel, instructions=request.instructions)
-        with closed_after(turns.run(app, question)) as arriving:
+        with closed_after(turns.run_sent(app, question, "http", review)) as arriving:
             for event in arriving:
                 objects = transcript.take(event)
                 if isinstance(event, TurnEnded) and request.on_answer and app.keeps:
@@ -500,10 +501,6 @@ def _run(
                     request.on_answer(context.db, app, context.session, last, answer)
                 yield from objects
                 if isinstance(event, QuestionLogged) and app.keeps:
-                    caller, message = request.caller, ids.number("message", event.handle)
-                    review = "agent facts review" if caller.mine else f"agent --as {caller.name} facts review"
-                    for line in turns.propose_facts(context, message, parts, "http", review):
-                        yield from transcript.take(Noticed(line, receipt=True))
                     for reminder in reminders:
                         yield from transcript.take(Noticed(tasks.format_reminder(reminder, app.time())))
     except Exception:
