@@ -65,7 +65,8 @@ _JOINT = languages.expand(r"(?:,? <AND> |, )")
 _LIST = languages.pattern(rf"[\w-]+(?:{_JOINT}[\w-]+)+")  # "nuts, milk and eggs"
 _OF_LISTS = frozenset(("allergic_to", "likes", "dislikes", "uses"))  # behind which no second verb is likely
 _ARTICLE = languages.pattern(r"^<BEFORE_DATE> (?=\d)")  # "I meant the 13th"
-_DAYTIME = languages.pattern(r"^(<SELF> \S+) (<DAYTIME>)(?= )")  # "ich nehme morgens 50 mg"
+_DAYTIME = languages.pattern(r"^(<SELF> \S+) (<DAYTIME>) (.+)")  # "ich nehme morgens 50 mg"
+_LAST = r"\1 \3 \2"  # "ich nehme 50 mg morgens"
 _COMMAND = "/update"
 
 
@@ -539,10 +540,8 @@ def _rest(fact: Fact, over: Triple | None) -> str:
     return f"{before}{left}{behind}" if left != listed else ""
 
 
-def _is_ended(
-    memory: MemoryContext, ending: Ending, over: Triple | None, about_person: bool, fact: Fact
-) -> bool | None:
-    """Whether a fact is over by what a sentence, about the person or not, ends: by its triple ("emacs instead of vim"
+def _is_ended(memory: MemoryContext, ending: Ending, over: Triple | None, personal: bool, fact: Fact) -> bool | None:
+    """Whether a fact is over by what a sentence, personal or not, ends: by its triple ("emacs instead of vim"
     ends the editor, not a drink), which is that of `over`, by its words, or because both are about the person, or about
     the same relative, and it has all the words of what is over, in any form. None: a part of it is over."""
     made = Triple(fact.subject, fact.predicate, fact.object)
@@ -559,7 +558,7 @@ def _is_ended(
     is_same = made.subject == triples.PERSON or (not fact.subject and _BY_PERSON.match(fact.statement))
     if relative := triples.relative(fact.statement):
         is_same = is_same or relative == triples.relative(ending.over)
-    if not (about_person and is_same):
+    if not (personal and is_same):
         return False
     words = [*terms.content_words(f"{ending.over} {ending.instead}"), *terms.content_words(fact.statement)]
     stems = {word: " ".join(tokens) for word, tokens in zip(words, memory.db.tokens_of(words), strict=True)}
@@ -676,16 +675,14 @@ def _against(memory: MemoryContext, session: int, claim: Claim) -> list[Contradi
     """What a claim contradicts or ends."""
     over, parts = _ended_by(memory, claim)
     ends, adopted = over or _other_values(memory, session, claim), _as_ending(memory, claim, over)
-    found = [(known, claim, adopted) for known in ends]
-    found = found or [(known, made, made) for known, made in _replaceable(memory, claim, session)]
+    found = [(known, claim, _answer(claim, adopted)) for known in ends]
+    found = found or [(known, made, _answer(made, made)) for known, made in _replaceable(memory, claim, session)]
     if parts and not found:
         return [Contradiction(claim, None, f"ends a part of {format_names(parts)}, which stays")]
     is_choice = not ends and len(found) > 1
     return [
-        Contradiction(
-            replace(stated, place=known.place, session=known.session_id), known, _answer(stated, becomes), is_choice
-        )
-        for known, stated, becomes in found
+        Contradiction(replace(stated, place=known.place, session=known.session_id), known, answer, is_choice)
+        for known, stated, answer in found
     ]
 
 
@@ -710,18 +707,15 @@ def _replaceable(memory: MemoryContext, claim: Claim, session: int) -> list[tupl
     if not _NOW.search(claim.statement):
         return []
     timeless = spans.without(_NOW.sub("", claim.statement.rstrip(" .!")), times=False)
-    said, single = _VERB_FIRST.sub(r"\2 \1", timeless), memory.single_valued
+    typed, single = _VERB_FIRST.sub(r"\2 \1", timeless), memory.single_valued
+    said, brief = _DAYTIME.sub(_LAST, typed), _DAYTIME.sub(r"\1 \3", typed)
     habit = None if claim.triple and claim.triple.predicate in single else _HABIT.fullmatch(said)
-    brief, daytime = _DAYTIME.sub(r"\1", said), _DAYTIME.match(said)
     valued, habits, made = list[tuple[Fact, Claim]](), list[tuple[Fact, Claim]](), replace(claim, operation="update")
     for each in reversed(_open_here(memory, session)):
         known = habit and _HABIT.fullmatch(each.statement)
-        other = _DAYTIME.match(each.statement)
-        known_brief = _DAYTIME.sub(r"\1", each.statement) if other else each.statement
-        is_same = not (daytime and other) or daytime[2] == other[2]
-        if is_same and (changed := terms.with_values(known_brief, brief)):
-            if at := daytime or other:
-                changed = f"{changed[: at.end(1)]} {at[2]}{changed[at.end(1) :]}"
+        changed = terms.with_values(_DAYTIME.sub(_LAST, each.statement), said)
+        if changed or (brief != said and terms.with_values(each.statement, brief)):
+            changed = changed or typed
             true = _VERB_BEFORE_IT.sub(r"\2 \1", spans.without(changed, times=False))
             valued.append((each, replace(made, target=each.id, statement=true, triple=triples.parse(true))))
         elif habit and known and memory.db.tokens(habit["verb"]) == memory.db.tokens(known["verb"]):

@@ -339,7 +339,7 @@ def test_the_opposite_ends_what_it_denies(db, session, known, said):
         ich nehme 5 mg Ramipril → ich nehme jetzt 10 mg Ramipril → ich nehme 10 mg Ramipril
         ich nehme 5 mg Ramipril → Jetzt nehme ich 10 mg Ramipril → ich nehme 10 mg Ramipril
         ich nehme 5 mg Ramipril → ich nehme jetzt morgens 10 mg Ramipril → ich nehme morgens 10 mg Ramipril
-        ich nehme morgens 5 mg Ramipril → ich nehme jetzt 10 mg Ramipril → ich nehme morgens 10 mg Ramipril
+        ich nehme morgens 5 mg Ramipril → ich nehme jetzt 10 mg Ramipril → ich nehme 10 mg Ramipril morgens
         I go running three times a week → I go running twice a week now → I go running twice a week
         ich gehe dreimal pro Woche laufen → ich gehe jetzt 2 mal pro Woche laufen → ich gehe 2 mal pro Woche laufen
         Léo lives at school in Bad Ischl → Léo lives at school in Wels now → Léo lives at school in Wels
