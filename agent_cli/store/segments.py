@@ -136,13 +136,10 @@ class Folder:
                 each.path.unlink(missing_ok=True)
 
     def clean(self, is_dropped: Collection[str]) -> None:
-        """Rewrite the segments of this machine without these rows, and without what a later segment has anew."""
-        seen = {*is_dropped}
-        for segment in reversed(self.segments(self.machine)):
-            if (entries := self.read_own(segment)) is None:
-                continue
-            left = [entry for entry in entries if entry[2] is None or entry[1] not in seen]
-            seen.update(uid for _, uid, data in entries if data is not None)
+        """Rewrite the segments of this machine without these rows."""
+        for segment in self.segments(self.machine):
+            entries = self.read_own(segment) or ()
+            left = [entry for entry in entries if entry[2] is None or entry[1] not in is_dropped]
             if len(left) < len(entries):
                 self.replace([segment], segment.first, segment.last, left)
 

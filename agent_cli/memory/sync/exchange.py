@@ -43,8 +43,7 @@ def run(memory: MemoryContext, root: Path, progress: Progress = lambda what, don
     folder = segments.open_folder(db, root)
     with segments.locked(db):
         changes.turn_on(db)
-        if last_folder(db) != str(root):
-            meta.put(db, _FOLDER, str(root))
+        meta.put(db, _FOLDER, str(root))
         _read_unknown(memory, folder, done)
         for machine in folder.machines():
             _read(memory, folder, machine, done, progress)
@@ -131,8 +130,7 @@ def _recorded(db: Database) -> list[str]:
 
 
 def _record(db: Database, folder: Folder) -> None:
-    if (names := _names(folder)) != _recorded(db):
-        meta.put(db, _WRITTEN, json.dumps(names))
+    meta.put(db, _WRITTEN, json.dumps(_names(folder)))
 
 
 def _names(folder: Folder) -> list[str]:
@@ -143,21 +141,20 @@ def _clean(db: Database, folder: Folder) -> None:
     """Take what was erased since the last time out of this machine's segments."""
     erasures = tombstones.erasure_count(db)
     if erasures != meta.number(db, _CLEANED) or _recorded(db) != _names(folder):
-        _send_changed_elsewhere(db, folder)
+        _send_changed(db, folder)
         folder.clean(changes.outdated(db))
         _record(db, folder)
         meta.put(db, _CLEANED, str(erasures))
 
 
-def _send_changed_elsewhere(db: Database, folder: Folder) -> None:
+def _send_changed(db: Database, folder: Folder) -> None:
     """Send anew what this machine's segments have otherwise: another machine may have erased words of it first."""
-    found = [folder.read_own(each) or () for each in folder.segments(folder.machine)]
-    latest = {(kind, uid): data for entries in found for kind, uid, data in entries if data}
+    written = [entry for each in folder.segments(folder.machine) for entry in folder.read_own(each) or ()]
     with db.write():
         for kind, table in changes.tables().items():
-            written = {uid: data for (of, uid), data in latest.items() if of == kind}
-            for uid, data in changes.read(db, table, written).items():
-                if any(data.get(part) != written[uid].get(part) for part in ("columns", "sources")):
+            found = changes.read(db, table, (uid for of, uid, _ in written if of == kind))
+            for _, uid, data in (entry for entry in written if entry[0] == kind and entry[1] in found):
+                if data and any(data.get(part) != found[uid].get(part) for part in ("columns", "sources")):
                     changes.send(db, kind, uid)
 
 

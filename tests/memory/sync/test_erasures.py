@@ -138,7 +138,7 @@ def a_cut_message_taken_back(one, two, three, erased, left):
 def a_message_cut_on_both(one, two, three, erased, left):
     said(one, f"I saw {erased} today. I had {erased}soup. It was near {left}.")
     yield
-    forget(two, f"m{row(two, 'message', erased)}.2")
+    forget(three, f"m{row(three, 'message', erased)}.2")
     forget(one, f"m{row(one, 'message', erased)}.1")
     yield
 
@@ -259,6 +259,7 @@ def test_what_is_forgotten_is_nowhere_and_what_else_was_said_is_everywhere(tmp_p
         with each.db.write():
             changes.drop_positions(each.db, [each.name])
         each.exchange()
+        assert re.findall(r"Zq\d+weg", repr(each.rows())) == []
     read(ALL, machines)
     check(machines, made)
     for each in machines:
