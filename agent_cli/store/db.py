@@ -184,6 +184,13 @@ class Database:
         with self._translate_errors():
             return self._connection.execute(sql, values).fetchall()
 
+    def records(self, sql: str, values: Any = ()) -> list[dict[str, Any]]:
+        """The rows, each by the names of its columns."""
+        cursor = self._connection.cursor()
+        cursor.row_trace = lambda at, row: dict(zip([name for name, _ in at.get_description()], row, strict=True))
+        with self._translate_errors():
+            return cursor.execute(sql, values).fetchall()  # type: ignore[return-value]  # as the trace gives them
+
     def each(self, sql: str, values: Any = ()) -> Iterator[Row]:
         """The rows one by one: those before a damaged one are given before the error is raised."""
         with self._translate_errors():

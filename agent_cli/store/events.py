@@ -84,13 +84,10 @@ def listing(db: Database, limit: int, kinds: Sequence[str] = (), since: datetime
     """The newest events, newest last. `kinds`: prefixes of kinds. They are read by number: an index on the kind would
     cost each writer more than it saves the few readers."""
     conditions = [f"instr(kind, ?{n}) = 1" for n in range(3, 3 + len(kinds))]
-    columns = ["kind", "actor", "session_id", "subject", "hash", "at", "utc_offset", "terminal", "process", "parent"]
-    query = f"""select id, {", ".join(columns)} from event where id > ?1 and ({" or ".join(conditions) or "true"})
-                order by id desc limit ?2"""
-    rows = db.rows(query, (last_before(db, since) if since else 0, limit, *kinds))
-    names = ["session" if name == "session_id" else name for name in columns]
-    found = [{"id": ids.handle("event", id), **dict(zip(names, row, strict=True))} for id, *row in rows]
-    return found[::-1]
+    query = f"""select id, kind, actor, session_id as session, subject, hash, at, utc_offset, terminal, process, parent
+                from event where id > ?1 and ({" or ".join(conditions) or "true"}) order by id desc limit ?2"""
+    rows = db.records(query, (last_before(db, since) if since else 0, limit, *kinds))
+    return [row | {"id": ids.handle("event", row["id"])} for row in reversed(rows)]
 
 
 def subjects_since(db: Database, moment: datetime, kind: str, session: int) -> list[str]:

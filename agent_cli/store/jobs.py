@@ -179,6 +179,6 @@ def are_running(db: Database, now: datetime) -> bool:
 
 def listing(db: Database, limit: int) -> list[dict[str, Any]]:
     """The jobs, unfinished ones first, newest first."""
-    names = ("id", "kind", "subject", "state", "attempts", "due_at", "finished_at", "error")
-    rows = db.rows(f"select {', '.join(names)} from job order by state = 'done', id desc limit ?", (limit,))
-    return [{**dict(zip(names, row, strict=True)), "id": ids.handle("job", row[0])} for row in rows]
+    query = """select id, kind, subject, state, attempts, due_at, finished_at, error from job
+               order by state = 'done', id desc limit ?"""
+    return [row | {"id": ids.handle("job", row["id"])} for row in db.records(query, (limit,))]

@@ -631,24 +631,22 @@ def neighbours(db: Database, section: Section, count: int = 1) -> list[Section]:
 
 
 def listing(db: Database, owner: str) -> list[dict[str, Any]]:
-    query = """select c.pattern, c.place, c.synced_at, count(*) filter (where d.error = ''),
-                  (select count(*) from document d join section s on s.document_id = d.id where d.collection_id = c.id),
-                  count(*) filter (where d.error not in ('', :out)), count(*) filter (where d.error = :out)
+    query = """select c.pattern, c.place, c.synced_at, count(*) filter (where d.error = '') as files,
+                  (select count(*) from document d join section s on s.document_id = d.id
+                   where d.collection_id = c.id) as sections,
+                  count(*) filter (where d.error not in ('', :out)) as failed,
+                  count(*) filter (where d.error = :out) as left_out
            from collection c left join document d on d.collection_id = c.id
            where c.owner = :owner group by c.id order by c.pattern"""
-    rows = db.rows(query, {"owner": owner, "out": LEFT_OUT})
-    names = ("pattern", "place", "synced_at", "files", "sections", "failed", "left_out")
-    return [dict(zip(names, row, strict=True)) for row in rows]
+    return db.records(query, {"owner": owner, "out": LEFT_OUT})
 
 
 def files(db: Database, owner: str, *, failed: bool = False) -> list[dict[str, Any]]:
     query = f"""select d.path, d.title, d.size, d.error, d.read_at,
-                       (select count(*) from section where document_id = d.id),
-                       (select 'd' || min(id) from section where document_id = d.id)
+                       (select count(*) from section where document_id = d.id) as sections,
+                       (select 'd' || min(id) from section where document_id = d.id) as first
                 from document d where d.owner = ? and (d.error <> '' {"" if failed else "or 1"}) order by d.path"""
-    rows = db.rows(query, (owner,))
-    names = ("path", "title", "size", "error", "read_at", "sections", "first")
-    return [dict(zip(names, row, strict=True)) for row in rows]
+    return db.records(query, (owner,))
 
 
 def _sections_of(db: Database, found: Sequence[int]) -> list[int]:

@@ -33,20 +33,13 @@ def tokens_of_turn(db: Database, session: int, question: int) -> tuple[int, int]
 
 def token_usage(db: Database, owner: str, per: Per, limit: int) -> list[dict[str, Any]]:
     """The usage of each day, model, session or turn, the latest first: seconds, and cost by the configured prices."""
-    query = f"""select {_KEYS[per]} as key, count(*), sum(m.tokens_in), sum(m.tokens_out), sum(m.cost),
-                       sum(m.duration_ms) / 1000.0
+    query = f"""select {_KEYS[per]} as {per}, count(*) as answers, sum(m.tokens_in) as tokens_in,
+                       sum(m.tokens_out) as tokens_out, round(sum(m.cost), 6) as cost,
+                       round(sum(m.duration_ms) / 1000.0, 1) as seconds
                 from message m where m.owner = ? and m.role = 'assistant' and m.finish is not null and m.model <> ''
-                group by key having key is not null order by max(m.id) desc limit ?"""
-    rows = db.rows(query, (owner, limit))
-    kind, names = "session" if per == "session" else "message", (per, "answers", "tokens_in", "tokens_out")
-    return [
-        {
-            **dict(zip(names, (ids.handle(kind, key) if isinstance(key, int) else key, *counts), strict=True)),
-            "cost": round(cost, 6),
-            "seconds": round(seconds, 1),
-        }
-        for key, *counts, cost, seconds in rows
-    ]
+                group by 1 having {_KEYS[per]} is not null order by max(m.id) desc limit ?"""
+    kind, rows = "session" if per == "session" else "message", db.records(query, (owner, limit))
+    return [row | {per: ids.handle(kind, row[per]) if isinstance(row[per], int) else row[per]} for row in rows]
 
 
 def tool_calls(db: Database, owner: str, limit: int, since: datetime | None = None) -> list[dict[str, Any]]:
@@ -81,17 +74,14 @@ _OWNER = f"""case
 
 def events_after(db: Database, owner: str, number: int, limit: int = 500) -> tuple[list[dict[str, Any]], int]:
     """The events of this owner after an id, among the next `limit` events of all, and the id of the last one read."""
-    query = f"""select e.id, e.kind, e.actor, e.session_id, e.subject, e.hash, e.at, {_OWNER}
+    query = f"""select e.id, e.kind, e.actor, e.session_id as session, e.subject, e.hash, e.at, {_OWNER} as owner
                 from event e where e.id > ? order by e.id limit ?"""
-    rows = db.rows(query, (number, limit))
-    columns = ("id", "kind", "actor", "session", "subject", "hash", "at")
-    seen = []
-    for *values, of in rows:
-        if of == owner or (of is None and owner == PERSON):
-            row = dict(zip(columns, values, strict=True))
+    rows, seen = db.records(query, (number, limit)), []
+    for row in rows:
+        if (row.pop("owner") or PERSON) == owner:
             session = ids.handle("session", row["session"]) if row["session"] else None
             seen.append({**row, "id": ids.handle("event", row["id"]), "session": session})
-    return seen, rows[-1][0] if rows else number
+    return seen, rows[-1]["id"] if rows else number
 
 
 def callers_events(db: Database) -> Iterator[tuple[str, str, str, int, int]]:
@@ -127,16 +117,16 @@ def signals(db: Database, owner: str, now: datetime, since: datetime) -> dict[st
     due = db.rows(query, today | {"now": clock.utc(now)})
     overdue, later = ([ids.handle("task", id) for id, late in due if late == is_late] for is_late in (True, False))
     turns = db.value(f"select count(*) {_ASKED}", today)
-    called = """select e.subject, sum(e.kind like 'call allowed%') as allowed, sum(e.kind like 'call refused%')
+    called = """select e.subject as tool, sum(e.kind like 'call allowed%') as allowed,
+                       sum(e.kind like 'call refused%') as refused
                    from event e join session s on s.id = e.session_id
                    where e.uid >= ?1 and e.kind like 'call %' and s.owner = ?2
                          and e.kind not in ('call unknown', 'call invalid')
                    group by e.subject order by allowed desc, e.subject"""
-    calls = db.rows(called, (ids.lowest(since), owner))
     return {
         "turns_today": turns,
         "due": {"overdue": overdue, "today": later, "open": db.value(f"select count(*) {open_tasks}", today)},
-        "calls": [dict(zip(("tool", "allowed", "refused"), row, strict=True)) for row in calls],
+        "calls": db.records(called, (ids.lowest(since), owner)),
     }
 
 
