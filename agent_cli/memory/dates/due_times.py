@@ -198,7 +198,7 @@ def _moved(due: datetime, groups: Mapping[str, str]) -> datetime:
     """Later by the amounts that the words name, or earlier when they say before what."""
     from dateutil.relativedelta import relativedelta
 
-    sign, unit = -1 if "earlier" in groups else 1, groups["unit"]
+    sign, unit = -1 if "earlier" in groups else 1, groups.get("unit", "m")  # "ten to eight"
     amounts = [(groups["amount"], unit), (groups.get("further", ""), groups.get("smaller", unit))]
     try:
         for words, name in amounts[: 1 + ("further" in groups)]:
@@ -320,6 +320,7 @@ def _patterns() -> dict[str, text.Pattern]:
         r"|\d{1,2}(?:\.\d\d)?\s?(?:am|pm|a\.m\.|p\.m\.|<CLOCK>)(?!\w)"
     )
     points = rf"(?:{'|'.join(_SPOKEN)}) (?:\d{{1,2}}|{hours})\b|{clock}|{'|'.join(_POINT_HOURS)}"
+    minutes = rf"(?:<AT_HOUR>|@)\s*(?P<lead>(?P<amount>\d{{1,2}}|{hours}) (?:(?P<earlier><TO_HOUR>)|<AFTER_TIME>) )"
     the, year = r"(?:<ARTICLE_OF_DATE>)?", r"(?:,? (?P<year>\d{4}))?"
     of_week = rf"(?:<COMING> )?(?P<of_week>{day}|{short})\.?,? "
     only = r"(?P<only>\d{1,2})<NTH_ENDING>(?: <OF_THIS_MONTH>)?(?!\.?\d|\s*[a-zäöü]+\s+\d{4})"
@@ -343,7 +344,7 @@ def _patterns() -> dict[str, text.Pattern]:
         r"(?:(?<=\dT)|(?!['’]|[\w-]))",
         "part": rf"(?<![\w-])(?:<IN_PART> )?(?P<part>{'|'.join(_PART_HOURS)})s?(?![\w'’-])",
         "clock": rf"(?<![\w:./-])(?:(?:<AT_TIME>|@)\s*)?(?P<point>{points})(?![\w/-]|:\S)"
-        rf"|(?<![\w-]){_LEAD}(?:(?P<point>{points})|(?P<bare>\d{{1,2}}|{hours}))(?![\w/-]|[.:]\d)"
+        rf"|(?<![\w-])(?:{_LEAD}|{minutes})(?:(?P<point>{points})|(?P<bare>\d{{1,2}}|{hours}))(?![\w/-]|[.:]\d)"
         rf"|(?<![\w-])(?:<AT_HOUR>|@)\s*(?P<bare>\d{{1,2}}(?:\.\d\d)?|{hours})(?![\w/-]|[.]\d|:\S)"
         r"|(?<![^\s,\x00])(?P<alone>\d|[01]\d|2[0-3])(?=[\s.;!?)]*$)",
     }
@@ -454,7 +455,7 @@ def _is_time_of_day(kind: str, match: re.Match[str], sentence: str, others: list
     groups = spans.groups(match)
     if "alone" in groups:  # "tomorrow 9": right after a day
         return any(len(before) == each.end() for each in others if "amount" not in spans.groups(each))
-    if "point" in groups or beside or _MORE_TIMES.match(sentence[match.end() :]):
+    if {"point", "lead"} & groups.keys() or beside or _MORE_TIMES.match(sentence[match.end() :]):
         return True
     return not after or after[0] in ".;!?)" or _is_beside_remind(before, after)
 

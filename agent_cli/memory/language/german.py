@@ -197,7 +197,8 @@ _QUARTER_TO = dict.fromkeys(("viertel vor", "dreiviertel", "drei viertel"), (-1,
 SPOKEN_TIMES = {"halb": (-1, 30), "viertel nach": (0, 15), **_QUARTER_TO, "viertel": (-1, 15)}
 CLOCK, DAY_ENDING = r"uhr(?: \d\d)?", r"tag"
 AT_TIME, AT_HOUR, IN_PART = r"um|(?P<ends>bis)|gegen|zu", r"um", r"am|in der|zu"
-BEFORE_TIME, AFTER_TIME = r"vor", r"nach"
+BEFORE_TIME = TO_HOUR = r"vor"
+AFTER_TIME = r"nach"
 ARTICLE_OF_DATE, NTH_ENDING = r"de[mnr] ", r"\."
 ON_DATE, DUE_ON = r"(?P<ends>bis(?: zum)?)|am|den", r"am|(?P<ends>bis(?: zum)?)"
 NEXT_WEEK, COMING = r"(?P<next>nächste) (?P<week>woche)", r"(?:de[nmr] )?(?:(?P<next>nächste)|kommende|diese)[nrsm]?"

@@ -73,7 +73,9 @@ def times(words, now, zone, count):
         1 hour and 10 minutes before midnight → Fri 2026-11-20 22:50 | 3 Tage vor dem 24.12. → Mon 2026-12-21 09:00
         eine halbe Stunde vor 20 Uhr morgen → Sat 2026-11-21 19:30 | a week before 24 December → Thu 2026-12-17 09:00
         dreiviertel vier → Sat 2026-11-21 15:45 | viertel vor acht → Sat 2026-11-21 07:45
-        viertel nach acht → Sat 2026-11-21 08:15 | viertel vier → Sat 2026-11-21 15:15"""),
+        viertel nach acht → Sat 2026-11-21 08:15 | viertel vier → Sat 2026-11-21 15:15
+        at ten to eight → Sat 2026-11-21 07:50 | tomorrow at 20 past 3 → Sat 2026-11-21 15:20
+        um zehn vor acht → Sat 2026-11-21 07:50 | at 5 to 8 pm → Fri 2026-11-20 19:55"""),
 )
 def test_a_time_in_words_is_the_coming_one(words, when):
     assert reckoned(words) == f"{when} {'+0200' if when[9:11] in ('04', '05') else '+0100'}"
