@@ -108,18 +108,6 @@ def tasks_page(listed: Sequence[tasks.Task], now: datetime, display: Display) ->
     return "\n".join(lines)
 
 
-def log_page(rows: Sequence[Mapping[str, Any]], display: Display) -> str:
-    """Rows of `events.listing`; the year is shown where they are of several."""
-    times = [clock.local(row["at"], row["utc_offset"]) for row in rows]
-    form = "%m-%d %H:%M" if len({at.year for at in times}) == 1 else "%Y-%m-%d %H:%M"
-    cells = []
-    for row, at in zip(rows, times, strict=True):
-        session = ids.handle("session", row["session"]) if row["session"] else ""
-        which = row["subject"] if session in ("", row["subject"]) else f"{row['subject']} in {session}".strip()
-        cells.append((row["id"], f"{at:{form}}", row["kind"], which, row["actor"]))
-    return layout.table(("id", "when", "what", "which", "by"), cells, display)
-
-
 _STATS_BAR = 16  # cells
 
 

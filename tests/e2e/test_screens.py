@@ -88,7 +88,7 @@ def test_looking_around_in_a_session_and_changing_what_is_seen(used, terminal):
 
     shell.enter("/context").wait("of 7,168 tokens, estimated; the window has 8,192").wait_prompt()
     shell.enter("/stats").wait("tokens in").wait("tasks: 2 open, 1 overdue (t1)").wait_prompt()
-    shell.enter("/log 9").wait("which").wait(" t1 ").wait_prompt()
+    shell.enter("/log 9").wait(" t1 ").wait_prompt()
     shell.enter("/tools").wait("calculate        allow").wait("save_note        ask").wait_prompt()
     shell.enter("/note prune the roses #garden").wait("saved n1").wait_prompt()
     shell.enter("/notes #garden").wait("n1     2026-11-22  prune the roses #garden\n").wait_prompt()

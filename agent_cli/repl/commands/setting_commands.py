@@ -191,7 +191,7 @@ def doctor(conversation: Conversation, argument: str) -> Work:
 def log(conversation: Conversation, argument: str) -> Result:
     """Show what has happened, newest last: what was allowed, written, decided, forgotten."""
     rows = events.listing(conversation.app.db, commands.count(argument))
-    return Page(lambda display: pages.log_page(rows, display)) if rows else "there are no events"
+    return "\n".join(map(events.format_line, rows)) or "there are no events"
 
 
 @command("/stats", examples=("/stats",))
