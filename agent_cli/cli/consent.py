@@ -62,9 +62,10 @@ def answer(question: str) -> str:
 
 
 def confirm(question: str, without: str, look: str = "--dry-run", shown: Iterable[str] = ()) -> None:
-    """Show lines, and have the person type yes; `look`: the flag that only shows. Raises UsageError and AgentError."""
+    """Show lines, and have the person type yes; `look`: a flag that only shows. Raises UsageError and AgentError."""
     if not is_possible():
-        raise UsageError(f"{without}: look at it with {look}, then say --yes, or run it at a terminal")
+        first = f"look at it with {look}, then " if look else ""
+        raise UsageError(f"{without}: {first}say --yes, or run it at a terminal")
     output.lines(shown)
     if answer(f"{question} type yes: ") != "yes":
         raise AgentError(without)

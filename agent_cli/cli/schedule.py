@@ -528,7 +528,7 @@ def uninstall(yes: Yes = False) -> None:
         return
     output.lines(f"{each}: {_units()[-1] if each == 'systemd' else 'a line of your crontab'}" for each in found)
     if not yes:
-        consent.confirm("take this out?", "nothing was changed", "--print")
+        consent.confirm("take this out?", "nothing was changed", look="")
     if "systemd" in found:
         _systemctl("disable", "--now", _units()[-1].name, may_fail=True)
         for file in _units():

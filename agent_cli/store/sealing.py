@@ -70,7 +70,9 @@ class Keys:
             "keyring": f"its key is not in the keyring of this system ({_SERVICE}, {name_of(head)})",
             "passphrase": "there is no terminal to ask for its passphrase",
         }.get(kind, "it is not known where its key is")
-        raise FileSealed(wrong or f"{path}: the database is sealed, and {why}: {_WAYS}")
+        if wrong and not (kind == "passphrase" and found is None):
+            raise FileSealed(wrong)
+        raise FileSealed(f"{wrong or f'{path}: the database is sealed'}, and {why}: {_WAYS}")
 
     def _sources(self, path: Path, head: bytes) -> Iterator[tuple[str, Callable[[], str | None]]]:
         """Where a secret may be, as in "the key in AGENT_KEY", and how it is got; that may raise FileSealed."""

@@ -355,6 +355,8 @@ def test_a_line_for_cron_is_shown_written_once_and_taken_out(program, crontab):
     assert run == ["-P", "-m", "agent_cli", "--db", str(program.db), "-q", "schedule", "run", "--due"]
     assert "AGENT_EDITOR=vi 100%" in words
     assert program("schedule", "list").err == ""
+    refused = "agent: nothing was changed: say --yes, or run it at a terminal\n"
+    assert program("schedule", "uninstall").err == refused
     assert program("schedule", "uninstall", "--yes").code == 0
     assert crontab.read_text() == OWN
     assert program("schedule", "list").err == f"agent: {NOBODY}\n"

@@ -139,6 +139,8 @@ def test_a_passphrase_is_asked_unseen_again_when_it_is_wrong_and_given_up_the_th
     ran = home("notes", "list")
     assert (ran.code, ran.out) == (6, "")
     assert ran.err.startswith(f"{said}AGENT_KEY, or name a file or command that has it in the settings (")
+    former = home("notes", "list", env={sealing.VARIABLE: "another"}).err  # of before it was sealed anew
+    assert "the key in AGENT_KEY does not open it, and there is no terminal to ask for its passphrase: put it" in former
 
 
 @pytest.mark.parametrize(
