@@ -182,9 +182,8 @@ def insert(memory: MemoryContext, claim: Claim, state: str, change: str, *, acto
     columns |= {"trust": claim.trust or claim.origin, "inferred": claim.inferred}
     columns |= {"message_id": claim.message, "quote": claim.quote}
     fact = FACTS.insert(memory, change, actor=actor, state=state, **columns)
-    _write_marks(db, fact.id, claim.statement)
+    update_tables(db, fact, None)
     add_source(db, fact, claim.read_in, "", now)
-    _update_graph(db, fact)
     return fact
 
 
@@ -226,15 +225,6 @@ def add_sources(db: Database, id: int, found: Sequence[tuple[int, str, str]]) ->
     db.execute(f"delete from fact_source where fact_id = ?1 and message_id = ({named})", (id,))
 
 
-def take_over(memory: MemoryContext, id: int, before: Fact | None) -> None:
-    """Bring marks, graph and history up to date with a row as another machine has it; `before`: as it was here."""
-    fact = FACTS.select(memory.db, "id = ?", (id,))[0]
-    if before is None or before.statement != fact.statement:
-        _write_marks(memory.db, id, fact.statement)
-    _update_graph(memory.db, fact)
-    FACTS.record(memory, fact, before, "synced", actor="program")
-
-
 def erase(db: Database, fact_ids: Sequence[int]) -> None:
     for id in fact_ids:
         index.erase(db, "f", [id])
@@ -268,23 +258,21 @@ def _write(memory: MemoryContext, fact: Fact, values: Mapping[str, Any]) -> None
     changed = replace(fact, **values)
     if changed.statement != fact.statement:
         index.erase(memory.db, "f", [fact.id])  # needs the former words
-        _write_marks(memory.db, fact.id, changed.statement)
     memory.db.update("fact", fact.id, values)
-    _update_graph(memory.db, changed)
+    update_tables(memory.db, changed, fact)
 
 
-def _update_graph(db: Database, fact: Fact) -> None:
-    """The graph holds accepted facts only."""
+def update_tables(db: Database, fact: Fact, before: Fact | None) -> None:
+    """Write the hashes of its shingles, by which similar statements are found without reading all facts, and the graph,
+    which holds accepted facts only."""
+    if before is None or before.statement != fact.statement:
+        db.execute("delete from fact_mark where fact_id = ?", (fact.id,))
+        marks = [(mark, fact.id) for mark in _marks(fact.statement)]
+        db.execute_many("insert into fact_mark values (?, ?)", marks)
     if fact.is_accepted and fact.predicate:
         graph.add_fact(db, fact.id, fact.owner, fact.subject, fact.predicate, fact.object)
     else:
         graph.remove_fact(db, fact.id)
-
-
-def _write_marks(db: Database, id: int, statement: str) -> None:
-    """Write the hashes of a statement's shingles: similar ones are found by them without reading all facts."""
-    db.execute("delete from fact_mark where fact_id = ?", (id,))
-    db.execute_many("insert into fact_mark values (?, ?)", [(mark, id) for mark in _marks(statement)])
 
 
 def _marks(statement: str) -> list[int]:

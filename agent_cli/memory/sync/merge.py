@@ -223,10 +223,9 @@ def _insert(memory: MemoryContext, row: _Arrived, taken: Taken) -> bool:
     stamps = row.data["stamps"]
     changes.set_stamps(db, uid, {column: stamps[column] for column in stamps if column in values})
     _add_sources(db, kind, id, row.sources, True)
-    if kind == "fact":
-        facts.take_over(memory, id, None)
+    _record(memory, kind, id, None)
     taken.new[kind] += 1
-    if kind in ("fact", "skill", "session"):
+    if kind == "session":
         changes.mark_unsettled(db, kind, id)
     return True
 
@@ -240,13 +239,17 @@ def _update(memory: MemoryContext, table: Table, id: int, changed: Mapping[str, 
     if {*_WORDS, "undone_at"} & changed.keys() and letter in _INDEXED:
         index.erase(db, letter, [id])  # before its words change
     db.update(kind, id, changed)
-    if history:
-        changes.mark_unsettled(db, kind, id)
-    if kind == "fact":
-        facts.take_over(memory, id, before)
-    elif history and before:
-        after = history.select(db, "id = ?", (id,))[0]
+    _record(memory, kind, id, before)
+
+
+def _record(memory: MemoryContext, kind: str, id: int, before: Any) -> None:
+    """Record how a fact or a skill that another machine has added or changed was before, to be settled."""
+    if history := _HISTORIES.get(kind):
+        after = history.select(memory.db, "id = ?", (id,))[0]
+        if kind == "fact":
+            facts.update_tables(memory.db, after, before)
         history.record(memory, after, before, "synced", actor="program")
+        changes.mark_unsettled(memory.db, kind, id)
 
 
 def _same(db: Database, kind: str, values: Mapping[str, Any]) -> tuple[int, str] | None:
