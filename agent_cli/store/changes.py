@@ -22,8 +22,10 @@ _LOCAL = {  # columns that only this machine uses, and others that no segment ha
     "session": "opened_at holder terminal opening profile read_to reflected_to unlearned_to",
 }
 _SOFT = {"message": "undone_by", "fact": "target_id", "skill": "target_id"}  # references to rows that may come later
-_OF_PERSON = {"tool_call": "(select owner from message where id = {0}.message_id)"}
-_COMPLETE = {"message": "{0}.finish is not null"}  # a reply that streams is sent when it is finished
+_SENT = {
+    "tool_call": "(select owner from message where id = {0}.message_id) = 'person'",
+    "message": "{0}.owner = 'person' and {0}.finish is not null",  # a reply that streams is sent when it is finished
+}
 _STAMPED = "(select clock from sync_state)"
 
 
@@ -110,16 +112,13 @@ def send_all(db: Database) -> None:
     db.execute(f"insert into sync_unsent (kind, uid) select '{FORGOTTEN}', hash from forgotten")  # before what knows it
     db.execute("insert into sync_unsent (kind, uid) select kind, uid from sync_deleted where everywhere")
     for name in TABLES:
-        where = " and ".join([f"{_owner(name, name)} = 'person'", *_complete(name, name)])
-        db.execute(f"insert into sync_unsent (kind, uid) select '{name}', uid from {name} where {where} order by id")
+        rows = f"select '{name}', uid from {name} where {_is_sent(name, name)} order by id"
+        db.execute(f"insert into sync_unsent (kind, uid) {rows}")
 
 
-def _owner(table: str, row: str) -> str:
-    return _OF_PERSON.get(table, "{0}.owner").format(row)
-
-
-def _complete(table: str, row: str) -> list[str]:
-    return [_COMPLETE[table].format(row)] if table in _COMPLETE else []
+def _is_sent(table: str, row: str) -> str:
+    """The condition that a row is the person's, and complete."""
+    return _SENT.get(table, "{0}.owner = 'person'").format(row)
 
 
 @cache
@@ -135,11 +134,11 @@ def _triggers() -> dict[str, str]:
 
     for table in tables().values():
         name, columns = table.name, ", ".join(table.columns)
-        mine, former = f"{_owner(name, 'new')} = 'person'", f"{_owner(name, 'old')} = 'person'"
+        is_sent, was_sent = (_is_sent(name, row) for row in ("new", "old"))
         new = unsent.format(f"values ('{name}', new.uid)")
-        add(f"{name}_new", "insert", name, [mine, *_complete(name, "new")], new)
-        if name in _COMPLETE:
-            add(f"{name}_whole", "update of finish", name, [mine, "old.finish is null", *_complete(name, "new")], new)
+        add(f"{name}_new", "insert", name, [is_sent], new)
+        if name == "message":
+            add("message_whole", "update of finish", name, [is_sent, "old.finish is null"], new)
         differs = " or ".join(f"new.{each} is not old.{each}" for each in table.columns)
         changed = ", ".join(f"('{each}', new.{each} is not old.{each})" for each in table.columns)
         waits = f"exists (select 1 from sync_unsent where kind = '{name}' and uid = new.uid)"
@@ -147,7 +146,7 @@ def _triggers() -> dict[str, str]:
             f"{name}_changed",
             f"update of {columns}",
             name,
-            [mine, *_complete(name, "old"), f"({differs})"],
+            [was_sent, f"({differs})"],
             "update sync_state set clock = max(clock + 1, cast(unixepoch('subsec') * 1000 as integer))",
             f"""insert into sync_change select new.uid, c.column1, {_STAMPED}, 0, 1 from (values {changed}) c
                 where c.column2 on conflict (uid, name) do update set base = iif(local and {waits}, base, stamp),
@@ -159,7 +158,7 @@ def _triggers() -> dict[str, str]:
             f"{name}_deleted",
             "delete",
             name,
-            [former],
+            [was_sent],
             f"insert into sync_deleted values (old.uid, '{name}', {everywhere}) on conflict (uid) do nothing",
             "delete from sync_change where uid = old.uid",
             f"delete from sync_unsent where kind = '{name}' and uid = old.uid",

@@ -143,7 +143,6 @@ def _clean(db: Database, folder: Folder) -> None:
     if erasures != meta.number(db, _CLEANED) or _recorded(db) != _names(folder):
         _send_changed(db, folder)
         folder.clean(changes.outdated(db))
-        _record(db, folder)
         meta.put(db, _CLEANED, str(erasures))
 
 
