@@ -463,7 +463,6 @@ comes_from place from
     <WHO_IS> from <OBJECT>
     <WHO> comes? from <OBJECT>
 - given_name <KIN>
-    <MY> (?P<what><KIN>) is (?:called|named) <OBJECT>
     <MY> (?P<what><KIN>)['’]s name is <OBJECT>
     (?P<object><NAME>) is <MY> (?P<what><KIN>)
     (?P<object><NAME>) is (?P<subject><NAME>)['’]s (?P<what><KIN>)

@@ -427,7 +427,6 @@ born_in place geboren
 comes_from place aus
     <WHO> (?:komme|kommt|bin|ist) aus <OBJECT>
 - given_name <KIN>
-    <MY> (?P<what><KIN>) heißt <OBJECT>
     (?P<object><NAME>) ist <MY> (?P<what><KIN>)
     <WHOSE> (?P<what><KIN>) (?:ist|heißt) <OBJECT>
     (?P<object><NAME>) ist <WHOSE> (?P<what><KIN>)
