@@ -1,9 +1,9 @@
 """`agent sync`: exchange what is remembered with the person's other machines, through a folder."""
 
-from getpass import getpass
+import sys
 from pathlib import Path
 
-from agent_cli import kinds
+from agent_cli import kinds, terminal
 from agent_cli.app import upkeep
 from agent_cli.app.app import App
 from agent_cli.cli import output
@@ -23,7 +23,7 @@ app = group()
 def command(
     invocation: Invocation,
     folder: Path | None = argument("A folder that all machines have; else the setting `sync`.", None),
-    key: str = option("--key", "The key that the first machine shows; - asks for it.", ""),
+    key: str = option("--key", "The key that the first machine shows; - asks for it, or takes it from a pipe.", ""),
     off: bool = flag("--off", "Take no part any more; what is remembered stays."),
     show_key: bool = flag("--show-key", "Show the key, with which another machine joins."),
 ) -> None:
@@ -45,7 +45,9 @@ def command(
         output.say("this machine takes no part any more; what is remembered here stays")
         return
     if key:
-        keyed_hash.adopt(app_.db, keyed_hash.read_written(getpass("key: ") if key == "-" else key))
+        if key == "-":
+            key = (terminal.secret("key: ") if sys.stdin.isatty() else sys.stdin.readline()) or ""
+        keyed_hash.adopt(app_.db, keyed_hash.read_written(key))
     with output.ProgressLine(invocation.quiet) as line:
         done = exchange.run(app_.memory, root, lambda what, many, total: line.step(what, many, total, "changes"))
     if any(done.taken.new.values()) or done.taken.changed:
@@ -55,7 +57,7 @@ def command(
         output.note(sentence)
     if show_key or segments.open_folder(app_.db, root).machines() == [segments.machine(app_.db)]:
         copied = keyed_hash.written(keyed_hash.secret(app_.db))
-        output.note(f"on each other machine, once: agent sync FOLDER --key {copied}")
+        (output.say if show_key else output.note)(f"on each other machine, once: agent sync FOLDER --key {copied}")
     if not app_.config.sync:
         output.note(f"to do this at the start and the end of each session: agent config set sync {root}")
 

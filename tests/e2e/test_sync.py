@@ -53,9 +53,9 @@ def test_a_machine_without_the_key_is_turned_away(folder, laptop, desktop):
     for wrong in ("", "AAAA-BBBB", key[:-1] + ("A" if key.endswith("7") else "7")):
         ran = desktop("sync", folder, "--key", wrong)
         assert (ran.code, "key" in ran.err) == (2, True)
-    assert desktop("sync", folder, "--key", key).code == 0
+    assert (ran := desktop("sync", folder, "--key", "-", stdin=f"{key}\n")).code == 0, ran.err
     assert key not in desktop("sync").err
-    assert key in desktop("sync", "--show-key").err
+    assert key in desktop("sync", "--show-key").out
 
 
 def test_what_is_forgotten_on_one_machine_is_erased_on_the_other_and_in_the_folder(folder, laptop, desktop):
