@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "memory.transfers": "memory memory.conversations memory.documents store",
     "memory.facts": "memory memory.language memory.search memory.conversations store",
     "memory.documents": "memory memory.search store",
-    "memory.planner": "memory memory.dates memory.search store",
+    "memory.planner": "memory memory.dates memory.language memory.search store",
     "memory.summaries": "memory memory.language memory.dates memory.search memory.conversations store",
     "memory.skills": "memory memory.language memory.search memory.conversations memory.facts store",
     "memory.review": "memory memory.language memory.conversations memory.facts memory.skills store",

@@ -141,6 +141,8 @@ def _remind(context: ToolContext, message: int, words: str) -> str:
     now = context.time()
     try:
         what, when = due_times.find(words, now, moments.local_zone())
+        if same := tasks.same(context.db, context.scope.owner, what, when):
+            return f"it is kept already: {tasks.receipt(same, now)}"
         task = tasks.add(context.db, context.scope, what, when, context.time, session=context.session, message=message)
     except UsageError as error:
         return f"no reminder was set: {error}"

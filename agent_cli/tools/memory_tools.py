@@ -9,7 +9,6 @@ from agent_cli import clock, kinds, text
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log
 from agent_cli.memory.dates import moments, periods
-from agent_cli.memory.language import terms
 from agent_cli.memory.planner import tasks
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.messages import Origin, Receipt, ToolResult
@@ -93,11 +92,10 @@ def _check_reminder(context: ToolContext, arguments: dict[str, Any]) -> dict[str
     for what is kept already, as by the program itself when the person asked."""
     from agent_cli.memory.dates import due_times
 
-    now, words = context.time(), set(terms.content_words(arguments["text"]))
+    now = context.time()
     due = due_times.parse(arguments.get("when", ""), now, moments.local_zone())
-    for each in tasks.listing(context.remembered, context.scope.owner):
-        if each.due_at == (clock.utc(due.due) if due else None) and words & set(terms.content_words(each.text)):
-            raise UsageError(f"it is kept already: {tasks.receipt(each, now)}")
+    if same := tasks.same(context.remembered, context.scope.owner, arguments["text"], due):
+        raise UsageError(f"it is kept already: {tasks.receipt(same, now)}")
     if due is None:
         return arguments
     moment = moments.format_moment(due.due, now)

@@ -76,12 +76,15 @@ def test_a_reminder_is_set_at_once_by_who_types_it_and_elsewhere_left_to_the_mod
     assert dentist.startswith("kept t1 “call the dentist”, Saturday ")
     assert isinstance(dentist, Receipt)
     assert flowers == "kept t2 “die Blumen gießen”, any time (/tasks rm t2 takes it back)"
+    assert lines("Remind me on Saturday at 3pm to call the dentist.") == [
+        dentist.replace("kept", "it is kept already:").partition(" (")[0]
+    ]
     fact, oil = lines("Remember that my car needs oil and remind me tomorrow at 9 to buy it")
     assert (fact, oil[:18]) == ("kept f1 “my car needs oil” (/undo f1 takes it back)", "kept t3 “buy it”, ")
     assert db.rows("select text, origin, message_id from task") == [
         ("call the dentist", "typed", 3),
         ("die Blumen gießen", "typed", 3),
-        ("buy it", "typed", 4),
+        ("buy it", "typed", 5),
     ]
 
 

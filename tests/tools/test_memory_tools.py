@@ -320,11 +320,21 @@ def test_words_that_hide_something_are_shown_without_it(here):
         (ToolCall("1", "create_reminder", {"text": "a", "when": "the day the cows come home"}), ""),
         (ToolCall("1", "create_reminder", {"text": "a", "when": "yesterday"}), ""),
         (ToolCall("1", "create_reminder", {"text": "Water plants"}), ""),
+        (ToolCall("1", "create_reminder", {"text": "water the roses", "when": ""}), ""),
         (ToolCall("1", "create_reminder", {"text": "water plants", "when": "friday 3pm"}), "Friday 2 Jan 2026, 15:00"),
         (ToolCall("1", "complete_task", {"task": "t1"}), "t1 “water the plants”"),
         (ToolCall("1", "complete_task", {"task": "t9"}), ""),
     ],
-    ids=["a time", "no time", "a time that is past", "kept already", "at another time", "a task", "no such task"],
+    ids=[
+        "a time",
+        "no time",
+        "a time that is past",
+        "kept already",
+        "another",
+        "at another time",
+        "a task",
+        "no such task",
+    ],
 )
 def test_a_call_is_checked_before_the_person_is_asked(here, call, shown):
     tasks.add(here.db, HERE, "water the plants", None, noon)

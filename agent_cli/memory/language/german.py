@@ -235,9 +235,9 @@ STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w-]++\s++){{1,6}}?{VERB})"
 # with regard to case: nouns have a capital letter
 VERB_LAST_CLAUSE = r"""(?P<subject>(?:ich|wir|er|sie|es|man)|(?:mein|unser)e? (?:[Bb]ruder|[Ss]chwester|[Tt]ante
     |[Oo]nkel|[Ss]ohn|[Tt]ochter|[Ff]rau|[Mm]ann|[Ff]reund(?:in)?|[Kk]olleg(?:e|in)) [A-ZÄÖÜ][\w-]*
-    (?= (?:seit|in|im|bei|beim|am|auf|aus|mit|nicht|\d+|\w+tags) |(?: [^\w\s]+)? [A-ZÄÖÜ][\w-]* [a-zäöüß]+\W*$)
-    |(?:mein|unser)(?:e|en|em|er|es)?(?: [a-zäöüß]+)?
-    (?: [A-ZÄÖÜ][\w-]*)+?(?! [A-ZÄÖÜ][\w-]* (?:das|die|den|eine?n?) )
+    (?= (?:seit|in|im|bei|beim|am|auf|aus|mit|nicht|\d+|\w+tags) )
+    |(?:mein|unser)e?(?: [A-ZÄÖÜ][\w-]*){2}(?=(?: [^\w\s]+)? [A-ZÄÖÜ][\w-]* [a-zäöüß]+\W*$)
+    |(?:mein|unser)(?:e|en|em|er|es)?(?: [a-zäöüß]+)?(?: [A-ZÄÖÜ][\w-]*)+?(?! [A-ZÄÖÜ][\w-]* (?:das|die|den|eine?n?) )
     |(?:(?:Frau|Herr|Dr\.) )?[A-ZÄÖÜ][\w-]+(?= (?:seit|in|im|bei|beim|am
     |jeden?|keine?n?|gerne?|nicht|\d+|\w+tags) )) (?P<rest>[^,;:]+) (?P<verb>[a-zäöüß]+)(?P<end>[^\w,;?]*)"""
 FINITE_VERB = r"""ist|bin|sind|war|hat|habe|haben|heißt|heiße|wohne|wohnt|wohnen|lebe|lebt|arbeite|arbeitet|mag|liebe

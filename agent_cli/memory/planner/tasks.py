@@ -10,6 +10,7 @@ from agent_cli import clock, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import lineage
 from agent_cli.memory.dates import moments
+from agent_cli.memory.language import terms
 from agent_cli.memory.planner import rows
 from agent_cli.memory.scope import Scope
 from agent_cli.messages import Origin
@@ -131,6 +132,13 @@ def listing(
                 order by state = 'done', iif(state = 'done', null, due_at is null), iif(state = 'done', null, {_AT}),
                   done_at desc, id limit ?"""
     return [Task(*row) for row in db.rows(query, (owner, which == "hidden", limit))]
+
+
+def same(db: Database, owner: str, words: str, due_time: moments.DueTime | None) -> Task | None:
+    """The open task that is due at the same moment and says all of this, or more."""
+    said, due_at = {*terms.content_words(words)}, clock.utc(due_time.due) if due_time else None
+    found = (each for each in listing(db, owner) if said and each.due_at == due_at)
+    return next((each for each in found if said <= {*terms.content_words(each.text)}), None)
 
 
 def due(db: Database, owner: str, now: datetime, until: datetime | None = None) -> list[Task]:
