@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
+from itertools import accumulate
 from typing import Any
 
 from agent_cli import clock, text
@@ -18,7 +19,7 @@ from agent_cli.agent import carry_over, policy, profile, prompt_recall
 from agent_cli.errors import ContextExceeded
 from agent_cli.llm.engine import is_small
 from agent_cli.llm.model import Cancel, ChatModel
-from agent_cli.memory.conversations import digest, log, readings, sessions
+from agent_cli.memory.conversations import capture, digest, log, readings, sessions
 from agent_cli.memory.language import statements
 from agent_cli.memory.search import recall_log
 from agent_cli.messages import Message, Part, Role
@@ -36,6 +37,7 @@ _ATTACHED = {"file": "File", "piped": "From a pipe"}  # parts of a question that
 _LEAST_FACTOR, _MOST_FACTOR = 0.8, 2.0  # of tokens; beyond, the server counted something else
 _WEIGHT = 0.3  # of the newest count in the factor
 _LEAST_CHANGE = 0.02  # of the factor, to be written
+_DONE = text.fenced("The program has answered this itself: it needs no answer.")
 _FENCED = re.compile("⟦([^⟦⟧]*)⟧")
 _MARKED = re.compile("⟦[^⟦⟧]*⟧")
 _REMEMBERED = re.compile(r"- (?:[a-z]+\d+, \d\d \w+ \d{4}(?:, person)?(?: \([^)]*\))?: )?(?![a-z]+\d+, )")
@@ -276,6 +278,10 @@ def _messages(
     messages = [_as_sent(entry) for unit in units for entry in unit]
     if not messages:  # a request for a session without messages
         return [Message("user", before=before)]
+    firsts = (0, *accumulate(map(len, units)))
+    for first, unit in zip(firsts, units[:-1], strict=False):
+        if len(unit) == 1 and capture.only_asks(unit[0].parts):
+            messages[first] = replace(messages[first], text=f"{messages[first].text} {_DONE}")
     messages[0] = replace(messages[0], before=before)
     last = max(index for index, message in enumerate(messages) if message.role == "user")
     messages[last] = replace(messages[last], after="\n\n".join(filter(None, (*trailing, messages[last].after))))

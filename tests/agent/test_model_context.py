@@ -56,6 +56,15 @@ def test_roles_alternate_after_an_answer_that_never_came(context):
     ]
 
 
+def test_what_the_program_has_answered_itself_is_not_answered_again(context):
+    asked(context, "Remind me on Friday to call Anna.")
+    asked(context, "Hello?")
+    done = (
+        f"Remind me on Friday to call Anna. {text.fenced('The program has answered this itself: it needs no answer.')}"
+    )
+    assert request(context) == [("system", model_context.SYSTEM), ("user", f"{done}\n\nHello?\n\n{TODAY}")]
+
+
 def test_a_conversation_from_elsewhere_that_begins_with_the_assistant_begins_with_the_person(context):
     replied(context, "How can I help?")
     asked(context, "Hello?")  # it stands last, with the day it is asked
