@@ -47,12 +47,11 @@ LIMIT = r"""allerg\w*|intoleran\w*|sensitiv\w*|vegetarian\w*|vegan\w*|pescataria
     |(?:can(?:not|['’]t| not)|must not|mustn['’]t|may not|not allowed to|unable to|never|do(?: not|n['’]t)|does(?: not
     |n['’]t)) (?:\w+ )?(?:eat|drink|fly|drive|swim|smoke|tolerate|take|have|use|own|want|afford|buy|wear|watch)
     |refus\w+|strict(?:ly)?|diet|budget|at most|no more than|religio\w*"""
-LIKING = r"""prefer\w*|preferences?|likes?|liked|loves?|enjoy\w*|adores?|favou?rit\w*|favou?rs?|fond of|fan of
-    |passionate|keen on|interest(?:ed|s)?|dislik\w*|hat(?:e|es|ed)|despis\w*|detest\w*|loath\w*|aversion|avoid\w*
-    |can['’]?t stand|(?:can(?:not|['’]t)) (?:stand|bear)|not a fan|uncomfortable|comfortable with|steer clear
-    |struggl\w*|find \w+ (?:boring|difficult|hard|annoying|ineffective|overwhelming)|rather|usually|always|never|only
-    |every (?:day|morning|evening|week)|value|believe|committed|opposed|against|skeptical|sceptical|distrust\w*|trust
-    |require|insist\w*"""
+LIKING = r"""prefer\w*|likes?|liked|loves?|enjoy\w*|adores?|favou?rit\w*|favou?rs?|fond of|fan of|passionate|keen on
+    |interest(?:ed|s)?|dislik\w*|hat(?:e|es|ed)|despis\w*|detest\w*|loath\w*|aversion|avoid\w*|can(?:not
+    |['’]?t) (?:stand|bear)|not a fan|uncomfortable|comfortable with|steer clear|struggl\w*|find \w+ (?:boring|difficult
+    |hard|annoying|ineffective|overwhelming)|rather|usually|always|never|only|every (?:day|morning|evening|week)|value
+    |believe|committed|opposed|against|skeptical|sceptical|distrust\w*|trust|require|insist\w*"""
 # words of a question that need not be in its answer
 ASKING = r"""w(?:here|hat|ho|hen|ats?|hats|ich|her)s?|atm|now|days?|someone|anyone|remember|again|currently|months?
     |years?|names?|named|kinds?|sorts?|types?|towns?|city|cities|date|times?|place|number|price|which|tell|remind|know
@@ -60,9 +59,8 @@ ASKING = r"""w(?:here|hat|ho|hen|ats?|hats|ich|her)s?|atm|now|days?|someone|anyo
 PAST_QUESTION = r"did|was|were|had|used to|before|formerly|previous(?:ly)?|back then"
 FUTURE_QUESTION = r"will|shall|going to|next|soon|plan(?:s|ned|ning)?|future|upcoming"
 _SAID = r"""(?:recommended|suggested|advised|proposed|explained|described|mentioned|listed|provided|outlined|offered
-    |written|given|told|said)"""
-_YOU_SAID = rf"""(?:did|were) you|(?:have|had) you (?:ever |already )?{_SAID}|you (?:have |had |ever |already )*{_SAID}
-    |you (?:gave|wrote)"""
+    |written|wrote|given|gave|told|said)"""
+_YOU_SAID = rf"(?:did|were) you|(?:have|had) you (?:ever |already )?{_SAID}|you (?:have |had |ever |already )*{_SAID}"
 # What the assistant has said: "what would you suggest?" asks for something new.
 ABOUT_REPLIES = rf"{_YOU_SAID}|your (?:advice|suggest|recommend|explan|answer|repl)\w*"
 WORKED_OUT_QUESTION = r"""how (?:did|had) (?:i|we)|(?:what|which) (?:\w+ )?(?:steps?|approach(?:es)?|plans?|strateg(?:y
@@ -400,8 +398,7 @@ NO_PLACES = """home school university night day work peace fear sin hiding hope 
     flat apartment middle area north south east west past future present bank company hospital myself"""
 NO_OBJECT, JOINING = r"to|that|how|when|being|doing", r"and|or|with"
 NO_JOB = r"at|for|in|and|or|well|much|hard|bit|little|lot|few"
-NATIONALITY = r"""(?<=\w{3})(?:ian|ish|ese)|German|American|Mexican|Swiss|French|Dutch|Greek|Czech|Thai|Catholic|Muslim
-    |Jew|Vegan"""
+NATIONALITY = r"(?<=\w{3})(?:ian|ish|ese|ican)|German|Swiss|French|Dutch|Greek|Czech|Thai|Catholic|Muslim|Jew|Vegan"
 EVENT = r"meeting|appointment|call|exam|flight"  # there may be another of it
 NO_POSSESSION = rf"{EVENT}|question|problem|idea|feeling|look|date|bit|lot|moment|headache|cold|minute|hour|day"
 # Words of a question for what a predicate says.
@@ -516,23 +513,20 @@ prefers likeable prefer
 
 # What a reply promises or says that it has saved, set as a reminder or forgotten, and what makes it none.
 _I_HAVE = r"\bI(?:'ve| have)?(?: (?:now|just|also|already|successfully))*"
-_I_WILL = r"""\bI(?:'ll| will|'m going to| am going to)(?: (?:now|also|certainly|definitely|gladly|be sure to
-    |make sure to))*"""
+_I_WILL = r"""\bI(?:'ll| will|'m going to| am going to)(?: (?:now|also|certainly|definitely|always|gladly|surely
+    |be sure to|make sure to|try to))*"""
 _IS_DONE = r"(?:has|have|is|are)(?: (?:now|just|all|already|successfully|been))*"
 _OPENS = r"^(?:(?:ok(?:ay)?|alright|got it|sure|great|thanks|perfect|understood|done|all set)\W+)*"
 _TO_NOTES = r"(?:to|in|into) (?:my|your) (?:notes?|memory|records|profile)\b"
 _SET, _ERASED = r"(?:set|created|scheduled|added|saved)\b", r"(?:forgotten|erased|deleted|removed|wiped|cleared)"
-PROMISES = rf"""\bI(?:'ll| will|'m going to| am going to)(?: (?:now|also|certainly|definitely|always|gladly|surely
-        |be sure to|make sure to|try to))* (?:remember|never forget|not forget|memori[sz]e|keep (?:that|this|it|your
-        |these|those)\b.{{0,60}}?\bin (?:mind|memory)|keep in mind|note|save|store|record|make a (?:mental )?note
-        |take (?:a )?note|write (?:that|this|it) down|add (?:that|this|it|your)\b)
-    |\bI(?:'ve| have)?(?: (?:now|just|also|already|successfully))* (?:saved|stored|memori[sz]ed|recorded
-        |remembered) (?:that|this|it|your|these|the fact|the information|the note|a note|the date|as)\b
-    |\bI(?:'ve| have)(?: (?:now|just|also|already|successfully))* (?:saved|stored|noted|memori[sz]ed|remembered)\W*$
-    |\bI(?:'ve| have)(?: (?:now|just|also|already))* (?:noted (?:that|this|it|your|down|the)|made a (?:mental )?note
-        |taken (?:a )?note|written (?:that|this|it) down|added (?:that|this|it|your\b.{{0,40}}?) to (?:my|your))
+PROMISES = rf"""{_I_WILL} (?:remember|never forget|not forget|memori[sz]e|keep (?:that|this|it|your|these|those)\b
+        .{{0,60}}?\bin (?:mind|memory)|keep in mind|note|save|store|record|make a (?:mental )?note|take (?:a )?note
+        |write (?:that|this|it) down|add (?:that|this|it|your)\b)
+    |{_I_HAVE} (?:saved|stored|noted|memori[sz]ed|recorded|remembered)(?:\W*$| (?:that|this|it|your|these|a note|down
+        |as|the (?:fact|information|note|date))\b)
+    |{_I_HAVE} (?:noted the\b|made a (?:mental )?note|taken (?:a )?note|written (?:that|this|it) down
+        |(?<!I )added (?:that|this|it|your\b.{{0,40}}?) to (?:my|your))
     |\bI won't forget\b
-    |\bI (?:made a note|noted (?:that|it|this) down)\b
     |{_OPENS}(?:duly |it's |that's |consider (?:it|that) )?(?:noted|saved|remembered|memori[sz]ed)\b(?! (?:that|by|in
         |as|earlier|above))
     |\b(?:has|have) (?:now |just )?been (?:saved|stored|noted|recorded|remembered|added to (?:my|your) memory)\b

@@ -14,13 +14,12 @@ WHERE_QUESTION = r"wo|woher|wohin|welche[rsmn]? (?:stadt|städte|land|länder|or
 PLACE = r"(?:in|im|aus|nach|bei|am)\s+(?:der\s+|den\s+)?[A-ZÄÖÜ][a-zäöüß]+"
 NUMBER_QUESTION = r"wie ?viele?|wie (?:alt|oft|lange?|weit|groß|hoch|schwer|teuer)|welche (?:nummer|zahl)"
 NUMERALS = r"(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|einmal|zweimal|dutzend|hundert|tausend)\b"
-ADVICE_QUESTION = r"""soll(?:te|en|ten)? (?:ich|wir)|(?:kann|könnte) ich|(?:können|könnten) (?:wir|sie)
-    |(?:kannst|könntest|würdest) du|würden sie|wie (?:mache?|schreibe?|richte|komme|bereite|finde|würze
-    |installiere) ich|hilf (?:mir|uns)|helfen sie mir|wo (?:finde|bekomme|kaufe) ich|was (?:mache|ziehe|nehme|koche
-    |backe|bestelle) (?:ich|wir)|was machen wir|plane? (?:mir|uns|meine?n?)\b|empfiehl\w*|empfehl\w*|empfohlen
-    |vorschlag|vorschläge|schlage? (?:mir|uns)|\w*tipps?|idee(?:n)?|rat(?:schlag)?|(?:soll|sollen|sollte|könnte
-    |kann) (?:ich|wir|mir|uns)|welche\w* (?:\w+ ){1,3}(?:passt|passen|lohnt|backe|bestelle|könnte)|worauf (?:muss
-    |soll) ich|womit"""
+ADVICE_QUESTION = r"""(?:können|könnten) (?:wir|sie)|(?:kannst|könntest|würdest) du|würden sie|wie (?:mache?|schreibe?
+    |richte|komme|bereite|finde|würze|installiere) ich|hilf (?:mir|uns)|helfen sie mir|wo (?:finde|bekomme|kaufe) ich
+    |was (?:mache|ziehe|nehme|koche|backe|bestelle) (?:ich|wir)|was machen wir|plane? (?:mir|uns|meine?n?)\b|empfiehl\w*
+    |empfehl\w*|empfohlen|vorschlag|vorschläge|schlage? (?:mir|uns)|\w*tipps?|idee(?:n)?|rat(?:schlag)?|(?:soll(?:te|en
+    |ten)?|kann|könnte) (?:ich|wir|mir|uns)|welche\w* (?:\w+ ){1,3}(?:passt|passen|lohnt|backe|bestelle|könnte)
+    |worauf (?:muss|soll) ich|womit"""
 WISH = r"""\b(?:(?:ich|wir|mir|uns)\b(?: \w+){0,4} (?:lieber|am liebsten)|bevorzugen?|ziehen?\b[^.!?]{1,60}\bvor
     |ab jetzt|ab sofort|von nun an)\b|(?:\A|[.!?]\s+)(?:\w+ )?(?:mir )?(?:bitte )?(?:immer|nie|niemals)\b"""
 _MANNER = r"(?:kurz|knapp|ausführlich|einfach|klar|direkt|förmlich|höflich|freundlich|genau|verständlich)(?:e[nrsm]?)?"
@@ -51,8 +50,7 @@ PAST_QUESTION = r"""war(?:en|st)?|hatten?|wurden?|früher|damals|vorher|zuvor|ei
     |haben)\b.{0,100}\b(?!gern)\w{0,4}ge\w{2,}(?:t|en)"""
 FUTURE_QUESTION = r"""werden?|wirst|wird|nächste[rsmn]?|bald|künftig|demnächst|plan(?:e|st|t|en)?|pläne
     |vor(?:habe|hast)|zukunft"""
-_SAID = r"""(?:empfohlen|vorgeschlagen|geraten|erklärt|gesagt|genannt|erwähnt|beschrieben|geschrieben|gegeben
-    |aufgelistet|angeboten)"""
+_SAID = r"(?:empfohlen|vorgeschlagen|ge(?:raten|sagt|nannt|geben)|erklärt|erwähnt|[bg]eschrieben|aufgelistet|angeboten)"
 _YOU_SAID = rf"(?:hast|hattest) du\b.{{0,80}}?\b{_SAID}|{_SAID} (?:hast|hattest)"
 ABOUT_REPLIES = rf"{_YOU_SAID}|dein\w* (?:rat|vorschl\w+|empfehlung\w*|antwort\w*|erklärung\w*)"
 WORKED_OUT_QUESTION = r"""wie (?:hab|habe|hatte|bin|war) ich|wie (?:haben|hatten|sind|waren) wir
@@ -82,8 +80,7 @@ KIN = """frau:wife mann:husband ehefrau:wife ehemann:husband partner:partner par
     schwiegermutter:mother_in_law schwiegervater:father_in_law schwägerin:sister_in_law schwager:brother_in_law"""
 FAMILY_NAME = r"mama|mutti|papa|vati|oma|opa"
 COMMON_NAME = r"axel|ernst|falk|felix|frank|friede|heide|jahn|kai|klara|lang|linde|mai|mark|rosa|rose|stern|till|wolf"
-NO_NAME_AFTER = r"""de[rnms]|das|die|ein(?:e[nmrs]?)?|kein(?:e[nmrs]?)?|[md]ein(?:e[nmrs]?)?|letzte[nmrs]?
-    |nächste[nmrs]?|i[mn]|am|seit|bis"""
+NO_NAME_AFTER = r"de[rnms]|das|die|[kmd]?ein(?:e[nmrs]?)?|letzte[nmrs]?|nächste[nmrs]?|i[mn]|am|seit|bis"
 EVERYDAY = r"""(?:wohn|leb|arbeit|mach|brauch|heiss|lieb|mag|moecht|mocht|find|glaub|denk|sag|frag|red|sprech|hor|seh
     |schau|les|schreib|lern|spiel|kauf|bezahl|zahl|koch|trink|schlaf|geh|fahr|reis|zieh|steh|sitz|lieg|bleib|wart|treff
     |besuch|bring|nehm|geb|halt|leg|stell|hol|such|zeig|helf|versuch|beginn|end|hass|erinner|vergess|merk|meld|wiss
@@ -126,13 +123,11 @@ TIME_AS_TOPIC = r"""\b(?:über|von|vom|seit|für|wie|als|nach|mit|zu|zum)(?:\s+(
 CHANGE = r"""\b(?:ich|wir)\b(?:(?!\b(?:ich|wir)\b).){0,200}\b(?:gezogen|umgezogen|übersiedelt|angefangen|begonnen
     |gewechselt|umgestiegen|geheiratet|geworden)\b|\b(?:ziehen?|übersied\w+|fangen?|beginnen?|starten?|wechs\w+
     |werden?) (?:ich|wir)\b|\b(?:ich|wir) (?:ziehen?|übersied\w+|fangen?|beginnen?|starten?|wechs\w+|werden?)\b"""
-FUTURE = r"""\b(?:werden?|wird|demnächst|bald|nächste\w*|ziehe[nt]?|zieht|übersied(?:le|eln)|fangen?|beginnen?
-    |starten?)\b"""
+FUTURE = r"\b(?:werden?|wird|demnächst|bald|nächste\w*|zieh(?:en?|t)|übersied(?:le|eln)|(?:fang|beginn|start)en?)\b"
 FUTURE_AUXILIARY = r"(?<=\w) (?:werden?|wird)\b"
 DURATION, PERFECT = r"seit", r"seit"
 PAST = r"\b(?:war|waren|hatten?|wohnten?|lebten?|arbeiteten?|(?:habe|bin|hat|ist|haben|sind) .{0,100}ge\w+(?:t|en))\b"
-_MOVED = r"""(?:bin|ist|sind)\b.{0,200}\b\w{0,12}(?:gezogen|gefahren|gegangen|gekommen|geflogen|gestorben|gereist
-    |worden)"""
+_MOVED = r"(?:bin|ist|sind)\b.{0,200}\b\w{0,12}(?:ge(?:zogen|fahren|gangen|kommen|flogen|storben|reist)|worden)"
 PAST_TENSE = rf"""\b(?:hat|habe|haben|war|waren|wurde\w*|(?:kam|ging|fuhr|traf|zog|flog)(?:en)?|starb|bekam|verlor
     |begann|{_MOVED})\b"""
 _PARTICIPLE = r".{0,200} (?-i:[a-zäöüß])\w*(?:t|en)(?=[.,;!]|$| und\b| aber\b)"
@@ -240,8 +235,7 @@ VERB_LAST_CLAUSE = r"""(?P<subject>(?:ich|wir|er|sie|es|man)|(?:mein|unser)e? (?
     |(?:mein|unser)(?:e|en|em|er|es)?(?: [a-zäöüß]+)?(?: [A-ZÄÖÜ][\w-]*)+?(?! [A-ZÄÖÜ][\w-]* (?:das|die|den|eine?n?) )
     |(?:(?:Frau|Herr|Dr\.) )?[A-ZÄÖÜ][\w-]+(?= (?:seit|in|im|bei|beim|am
     |jeden?|keine?n?|gerne?|nicht|\d+|\w+tags) )) (?P<rest>[^,;:]+) (?P<verb>[a-zäöüß]+)(?P<end>[^\w,;?]*)"""
-FINITE_VERB = r"""ist|bin|sind|war|hat|habe|haben|heißt|heiße|wohne|wohnt|wohnen|lebe|lebt|arbeite|arbeitet|mag|liebe
-    |esse"""
+FINITE_VERB = r"ist|bin|sind|war|hat|haben?|heiß[te]|wohn(?:e|t|en)|leb[et]|arbeitet?|mag|liebe|esse"
 VERB_FORM = rf"{FINITE_VERB}|\w+(?:e|t|en)|bin|wird|muss|kann|will|darf"
 TWO_ADJECTIVES = (
     r"[a-zäöüß]+(?P<ending>e[nrs]?) und [a-zäöüß]+(?P=ending) [A-ZÄÖÜ]"  # and no verb: "rote und grüne Äpfel"
@@ -250,11 +244,9 @@ SEPARABLE_PREFIX = r"ab|an|auf|aus|bei|ein|fest|her|hin|los|mit|nach|um|vor|weg|
 
 MEMORY_WORDS = "erinner|merk|halt|notier|notiz|schreib|speicher|vergiss|vergess|denk|später"
 POLITE_END = r"bitte|danke"
-PLEASE = r"""bitte|mal|doch|hallo|und|also|dann|ach|übrigens|aber|jetzt|wenn du kannst|(?:wenn|falls) möglich
-    |wenn es geht"""
+PLEASE = r"bitte|mal|doch|hallo|und|also|dann|ach|übrigens|aber|jetzt|wenn (?:du kannst|es geht)|(?:wenn|falls) möglich"
 JOINT, CONDITION = rf"(?:{AND}|aber|also|dann)", r"wenn|falls|sobald|bevor|nachdem"
-NO_REQUEST = r"""(?:ich\b[^.!?]{0,80}\bund\s+(?:dann\s+)?erinnere\s+mich(?!\s+bitte)|(?:sagte?|meinte?
-    |fragte?),\s+erinn)"""
+NO_REQUEST = r"(?:ich\b[^.!?]{0,80}\bund\s+(?:dann\s+)?erinnere\s+mich(?!\s+bitte)|(?:(?:sag|mein|frag)te?),\s+erinn)"
 DO_NOT_FORGET = r"(?:(?:vergiss|vergesst|vergessen\s+sie)(?:\s+bitte)?\s+(?:nicht|nie)|nicht\s+vergessen)"
 REMEMBER = rf"""(?:(?:merke?|behalte?|notiere?)\s+(?:dir|euch)|schreibe?\s+dir\s+(?:bitte\s+)?auf|merken\s+sie\s+sich
     |{DO_NOT_FORGET}|denke?\s+(?:bitte\s+)?da?ran|behalte?(?:\s+bitte)?\s+im\s+(?:kopf|hinterkopf|gedächtnis)|behalte
