@@ -1,8 +1,6 @@
 """One exchange with the person's other machines: their segments are read, what is gone there is erased here, and what
 has changed here is written as this machine's next segment."""
 
-import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -55,7 +53,7 @@ def run(memory: MemoryContext, root: Path, progress: Progress = lambda what, don
         _clean(db, folder)
         _write(db, folder, done, progress)
         folder.merge()
-        _record(db, folder)
+        meta.put(db, _WRITTEN, _names(folder))
         if done.sent or any(done.taken.new.values()) or done.taken.changed:
             events.append(db, memory.time, "synced", "", actor="program")
     return done
@@ -114,7 +112,7 @@ def _read(memory: MemoryContext, folder: Folder, machine: str, done: Exchange, p
 def _read_unknown(memory: MemoryContext, folder: Folder, done: Exchange) -> None:
     """Take what stands in this machine's name and was not written with this file: by a copy of the whole home, or in a
     folder that was restored. Others may have read something else by that name, so it is sent again."""
-    db, known = memory.db, _recorded(memory.db)
+    db, known = memory.db, meta.get(memory.db, _WRITTEN) or ""
     for segment in folder.segments(folder.machine):
         is_new = segment.path.name not in known and segment.last <= changes.position(db, folder.machine)
         if is_new and segment.is_whole and (entries := folder.read_own(segment)):
@@ -124,23 +122,15 @@ def _read_unknown(memory: MemoryContext, folder: Folder, done: Exchange) -> None
                     changes.send(db, kind, uid)
 
 
-def _recorded(db: Database) -> list[str]:
-    """The names of the segments that this machine left in the folder."""
-    return list(json.loads(meta.get(db, _WRITTEN) or "[]"))
-
-
-def _record(db: Database, folder: Folder) -> None:
-    meta.put(db, _WRITTEN, json.dumps(_names(folder)))
-
-
-def _names(folder: Folder) -> list[str]:
-    return [each.path.name for each in folder.segments(folder.machine)]
+def _names(folder: Folder) -> str:
+    """The names of this machine's segments."""
+    return " ".join(each.path.name for each in folder.segments(folder.machine))
 
 
 def _clean(db: Database, folder: Folder) -> None:
     """Take what was erased since the last time out of this machine's segments."""
     erasures = tombstones.erasure_count(db)
-    if erasures != meta.number(db, _CLEANED) or _recorded(db) != _names(folder):
+    if erasures != meta.number(db, _CLEANED) or meta.get(db, _WRITTEN) != _names(folder):
         _send_changed(db, folder)
         folder.clean(changes.outdated(db))
         meta.put(db, _CLEANED, str(erasures))
@@ -176,7 +166,7 @@ def _write(db: Database, folder: Folder, done: Exchange, progress: Progress) -> 
             folder.replace(folder.segments(folder.machine) if first else [], first or number, number, entries)
             changes.sent(db, rows[-1][0] if rows else 0)
             changes.set_position(db, folder.machine, number)
-            _record(db, folder)
+            meta.put(db, _WRITTEN, _names(folder))
         first, done.sent = 0, done.sent + len(entries)
         progress("written", done.sent, total)
 
@@ -184,20 +174,17 @@ def _write(db: Database, folder: Folder, done: Exchange, progress: Progress) -> 
 def _has_all(found: list[Segment], number: int) -> bool:
     """Whether these segments stand for all numbers up to this one."""
     at = 0
-    while at < number:
-        each = segments.following(found, at)
-        if each is None or not each.is_whole:
-            return False
+    while at < number and (each := segments.following(found, at)) and each.is_whole:
         at = each.last
-    return True
+    return at >= number
 
 
 def _entries(db: Database, rows: list[tuple[str, str]]) -> Iterator[Entry]:
     """The rows as they are now, in this order, under each of their ids: other rows may refer to a former one."""
-    by_kind = {kind: [uid for each, uid in rows if each == kind] for kind in Counter(kind for kind, _ in rows)}
-    read = {kind: changes.read(db, table, by_kind[kind]) for kind, table in changes.tables().items() if kind in by_kind}
-    for kind, found in read.items():
-        _add_knowledge(db, kind, found)
+    read = dict[str, dict[str, Data]]()
+    for kind, table in changes.tables().items():
+        read[kind] = changes.read(db, table, [uid for each, uid in rows if each == kind])
+        _add_knowledge(db, kind, read[kind])
     for kind, uid in rows:
         if kind == FORGOTTEN:
             yield kind, uid, {"at": tombstones.time_of(db, uid)}
