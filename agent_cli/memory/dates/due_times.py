@@ -68,10 +68,9 @@ class _Found:
     end: dict[str, str]  # the groups of the day until which it repeats
 
     def cut_from(self, sentence: str) -> str:
-        left, at = "", 0
-        for each in self.matches:
-            left, at = f"{left}{sentence[at : each.start()]} ", each.end()
-        return left + sentence[at:]
+        for each in reversed(self.matches):
+            sentence = f"{sentence[: each.start()]} {sentence[each.end() :]}"
+        return sentence
 
 
 def find(sentence: str, now: datetime, zone: str) -> tuple[str, moments.DueTime | None]:
@@ -145,7 +144,10 @@ def _due_time(found: _Found, now: datetime, zone: str) -> moments.DueTime:
         first = moments.first(rule, at or MORNING, tz, now)
         return moments.DueTime(first.moment.astimezone(tz), words, zone, rule, first.wall.isoformat())
     if "duration" in groups:
-        due = _after_duration(groups, at, wall, tz, now)
+        if spans.index(groups["unit"], spans.TIME_UNITS) < _EXACT_UNITS:
+            due = _moved(now.replace(tzinfo=None), groups).replace(tzinfo=UTC).astimezone(tz)
+        else:  # days and longer move the date
+            due = _future(datetime.combine(_moved(wall, groups), at or MORNING), tz, now)
     elif "named_day" in groups:
         due = _on_day(groups, at, wall, tz, now)
     else:
@@ -185,13 +187,6 @@ def _time_of_day(groups: Mapping[str, str]) -> time | None:
         return time(hour, minute, second)
     except ValueError as error:
         raise UsageError(f"{point} is not a time of day: write it like 3pm or 15:00") from error
-
-
-def _after_duration(groups: Mapping[str, str], at: time | None, wall: datetime, tz: tzinfo, now: datetime) -> datetime:
-    """Hours and minutes count elapsed time; days and longer move the date, at the time `at` or nine."""
-    exact = spans.index(groups["unit"], spans.TIME_UNITS) < _EXACT_UNITS
-    due = _moved(now.replace(tzinfo=None) if exact else wall, groups)
-    return due.replace(tzinfo=UTC).astimezone(tz) if exact else _future(datetime.combine(due, at or MORNING), tz, now)
 
 
 def _moved(due: datetime, groups: Mapping[str, str]) -> datetime:
@@ -391,8 +386,7 @@ def _locate(sentence: str) -> _Found:
         if kind in ("part", "clock"):
             beside = found.matches
             fits = [each for each in pattern.finditer(left) if _is_time_of_day(kind, each, sentence, beside)]
-            passed = [each for each in fits if _is_beside(each, passed_over, sentence)]
-            fits = [each for each in fits if each not in passed or _is_beside(each, beside, sentence)]
+            fits = [e for e in fits if _is_beside(e, beside, sentence) or not _is_beside(e, passed_over, sentence)]
         else:
             beside = times
             fits = [each for each in pattern.finditer(left) if _is_date_words(each, sentence)]

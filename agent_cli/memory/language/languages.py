@@ -66,7 +66,4 @@ def mentions(message: str, name: str) -> bool:
 @cache
 def phrases(name: str) -> tuple[str, ...]:
     """The phrases that all languages have under this name, the longest first."""
-    found = (
-        phrase for language in ALL if hasattr(language, name) for phrase in expression_of(language, name).split("|")
-    )
-    return tuple(sorted(found, key=len, reverse=True))
+    return tuple(sorted(alternatives(name)[len("(?:") : -1].split("|"), key=len, reverse=True))

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cache, partial
 from itertools import count
 from types import ModuleType
@@ -161,9 +161,7 @@ def weekday(day: datetime, name: str, direction: int) -> datetime:
     number = day_number(name)
     if direction == 0:
         return monday(day) + timedelta(days=number)
-    if direction < 0:
-        return day - timedelta(days=(day.weekday() - number - 1) % 7 + 1)
-    return day + timedelta(days=(number - day.weekday() - 1) % 7 + 1)
+    return day + direction * timedelta(days=(direction * (number - day.weekday()) - 1) % 7 + 1)
 
 
 @cache
@@ -315,11 +313,10 @@ def _days_named(parts: Mapping[str, str], today: datetime) -> _Bounds:
         return first, end_of("day", first)
     if "week_number" in parts:  # of a year, or that began last
         week, year = int(parts["week_number"]), int(parts.get("year", today.isocalendar()[0]))
-        begin = date.fromisocalendar(year, week, 1)
-        if "year" not in parts and begin > today.date():
-            begin = date.fromisocalendar(year - 1, week, 1)
-        first = today.replace(year=begin.year, month=begin.month, day=begin.day)
-        return first, first + timedelta(days=7)
+        first = datetime.fromisocalendar(year, week, 1).replace(tzinfo=today.tzinfo)
+        if "year" not in parts and first > today:
+            first = datetime.fromisocalendar(year - 1, week, 1).replace(tzinfo=today.tzinfo)
+        return first, end_of("week", first)
     if "quarter_number" in parts:  # of a year, or the last that began
         began = int(parts["quarter_number"]) * 3 - 2
         first = today.replace(year=int(parts.get("year", today.year - (began > today.month))), month=began, day=1)
