@@ -509,6 +509,8 @@ ARGUMENTS: Mapping[str, Callable[[App, str], Iterable[Completion]]] = {
 
 
 _REFERENCE = Pattern(r"(?<![^\s(\[])@(?:\"([^\"\n]+)\"|([^\s\"]+))")
+_LIKE_A_FILE = Pattern(r"\w\.[A-Za-z]\w{0,4}$")
+_BEHIND_PATH = ".,;:!?)]}'’”\""
 _PATH_PREFIXES = ("/", "./", "../", "~/")  # prefixes of what can only be a path
 
 
@@ -524,13 +526,17 @@ def attach(parts: Sequence[Part]) -> list[Part]:
 
 
 def summary(parts: Sequence[Part]) -> str:
+    """What was attached, and what looks like a file but is none: perhaps it is mistyped."""
     files = [f"{part.name} ({len(part.text.rstrip()):,} characters)" for part in parts if part.origin == "file"]
-    return f"sent along: {', '.join(files)}" if files else ""
+    typed = [match[2] or "" for part in parts if part.origin == "typed" for match in _REFERENCE.finditer(part.text)]
+    named = dict.fromkeys(each.rstrip(_BEHIND_PATH) for each in typed if not _resolve(each, quoted=False))
+    missing = [f"there is no file {each}: sent as text" for each in named if _LIKE_A_FILE.search(each)]
+    return "; ".join([*([f"sent along: {', '.join(files)}"] if files else []), *missing])
 
 
 def _resolve(typed: str, *, quoted: bool) -> Path | None:
     """The file of that name, also when punctuation follows it; None when the text names no file. Raises UsageError."""
-    for name in dict.fromkeys((typed, typed if quoted else typed.rstrip(".,;:!?)]}'’”"))):
+    for name in dict.fromkeys((typed, typed if quoted else typed.rstrip(_BEHIND_PATH))):
         try:
             path = Path(name).expanduser()
             if name and path.exists() and not (path.is_dir() and not quoted and not name.startswith(_PATH_PREFIXES)):

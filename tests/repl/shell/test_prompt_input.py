@@ -272,6 +272,9 @@ def test_an_at_in_prose_and_a_pasted_one_are_text(tmp_path, monkeypatch):
     prose = ("mail me@a.txt", "@anna said so", "@types/node", "meet @ noon", "@", "@x" * 3000)
     for part in (*(Part(words, "typed") for words in prose), Part("see @a.txt", "pasted")):
         assert prompt_input.attach([part]) == [part]
+        assert prompt_input.summary([part]) == ""
+    said = prompt_input.attach([Part("is @b.txt (or @a.txt, @b.txt) right?", "typed")])
+    assert prompt_input.summary(said) == "sent along: a.txt (5 characters); there is no file b.txt: sent as text"
 
 
 @pytest.mark.parametrize(
