@@ -45,8 +45,6 @@ _REMIND, _REMIND_TO = languages.pattern(r"<REMIND>\b"), languages.pattern(r"\b<R
 _REMIND_END = languages.pattern(r" <REMIND_END>(?=\W*+$)")
 _WITH_ZU = languages.pattern(r"<WITH_ZU>")
 _JOINED = languages.pattern(r"\s*(?:<AND>|&|,)\s*")
-_TIME_BEHIND = languages.pattern(rf",?\s*(?:(?:<AT_HOUR>|@)\s*)?(?:\d|{'|'.join(_POINT_HOURS)})")
-_TIME_BEFORE = languages.pattern(r"\d\s?(?:[ap]m|<CLOCK>|h)?$")
 _BEHIND_ADVERB = languages.pattern(r"(?:<AT_HOUR>|<ON_REPEATED>|<UNTIL>)\b")
 _MORE_TIMES = languages.pattern(  # behind a time: ", 13 and 20"
     r"(?:\s*(?:<AND>|&|,)\s*\d{1,2}(?:[:.]\d\d)?(?:\s?(?:[ap]m|<CLOCK>))?)+(?=\s*(?:[.;!?)]|<REMIND_TO>\b|$))"
@@ -372,7 +370,7 @@ def _repeating() -> str:
         rf"|(?P<adverb>{adverbs})\b)(?:,? <ON_REPEATED> (?:(?P<ondays>{days})s?\b|{dates}))?",
         rf"(?P<days>{day_names}s(?:{and_day}{day_names}s)*)\b(?!['’])",
     )
-    return rf"(?<![\w-])(?:<ON_REPEATED> )?(?:{'|'.join(rules)})(?![\w'’-])"
+    return rf"(?<![\w-])(?:<ON_REPEATED> )?+(?:{'|'.join(rules)})(?![\w'’-])"
 
 
 def _locate(sentence: str) -> _Found:
@@ -389,7 +387,7 @@ def _locate(sentence: str) -> _Found:
             fits = [e for e in fits if _is_beside(e, beside, sentence) or not _is_beside(e, passed_over, sentence)]
         else:
             beside = times
-            fits = [each for each in pattern.finditer(left) if _is_date_words(each, sentence)]
+            fits = [each for each in pattern.finditer(left) if _is_date_words(each, sentence, times)]
             if found.matches:  # of what repeats: its end, beside it or at the end of the sentence
                 ends = [each for each in fits if "repetition" in found.groups and "ends" in spans.groups(each)]
                 near = [*found.matches, *times]
@@ -426,16 +424,16 @@ def _is_beside(match: re.Match[str], others: list[re.Match[str]], sentence: str)
     return any(_FILLER.fullmatch(sentence[one.end() : other.start()]) for one, other in pairs)
 
 
-def _is_date_words(match: re.Match[str], sentence: str) -> bool:
+def _is_date_words(match: re.Match[str], sentence: str, times: list[re.Match[str]]) -> bool:
     """An adverb such as "weekly" counts only at either end of the sentence or before a time. A past time counts beside
     a time of day and at the end, unless it says what the sentence is about; it is refused later."""
     before, after = sentence[: match.start()].strip(), sentence[match.end() :].strip()
     groups = spans.groups(match)
     if "past" in groups:
         at_end = re.fullmatch(rf"(?:{'|'.join(_PART_HOURS)})?[\s.!]*", after, re.IGNORECASE)
-        if (at_end and not _TOPIC.search(before)) or _is_beside_remind(before, after):
-            return True
-        return bool(_TIME_BEHIND.match(after) or _TIME_BEFORE.search(before))
+        clocks = [each for each in times if "part" not in spans.groups(each)]
+        is_time = (at_end and not _TOPIC.search(before)) or _is_beside(match, clocks, sentence)
+        return bool(is_time or _is_beside_remind(before, after))
     at_edge = not after or not after[0].isalpha() or not match.start()
     return "adverb" not in groups or at_edge or bool(_BEHIND_ADVERB.match(after))
 
