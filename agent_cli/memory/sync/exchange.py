@@ -1,7 +1,7 @@
 """One exchange with the person's other machines: their segments are read, what is gone there is erased here, and what
 has changed here is written as this machine's next segment."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -183,19 +183,15 @@ def _entries(db: Database, rows: list[tuple[str, str]]) -> Iterator[Entry]:
     """The rows as they are now, in this order, under each of their ids: other rows may refer to a former one."""
     read = dict[str, dict[str, Data]]()
     for kind, table in changes.tables().items():
-        read[kind] = changes.read(db, table, [uid for each, uid in rows if each == kind])
-        _add_knowledge(db, kind, read[kind])
+        found = read[kind] = changes.read(db, table, [uid for each, uid in rows if each == kind])
+        # Rows whose text was erased say up to when that was known here, as they were made: no other machine takes one
+        # that knew less than it does.
+        texts = {uid: merge.remembered_text(kind, data["columns"]) for uid, data in found.items()}
+        erased = tombstones.erased_among(db, texts.values())
+        for uid in (uid for uid, text in texts.items() if text in erased):
+            found[uid]["known"] = tombstones.known_at(db, texts[uid], kind, changes.find(db, kind, uid)[1] or 0)
     for kind, uid in rows:
         if kind == FORGOTTEN:
             yield kind, uid, {"at": tombstones.time_of(db, uid)}
         elif (data := read[kind].get(uid)) or changes.find(db, kind, uid)[2]:
             yield from ((kind, each, data) for each in (uid, *changes.aliases(db, uid)))
-
-
-def _add_knowledge(db: Database, kind: str, found: Mapping[str, Data]) -> None:
-    """Say of the rows whose text was erased up to when that was known here, as they were made: no other machine takes
-    one that knew less than it does."""
-    texts = {uid: merge.remembered_text(kind, data["columns"]) for uid, data in found.items()}
-    erased = tombstones.erased_among(db, texts.values())
-    for uid in (uid for uid, text in texts.items() if text in erased):
-        found[uid]["known"] = tombstones.known_at(db, texts[uid], kind, changes.find(db, kind, uid)[1] or 0)
