@@ -274,8 +274,7 @@ def collect(db: Database, owner: str, period: Period, characters: int) -> Materi
     if earlier is None:
         return Material(owner, period, items, None, frozenset(), frozenset(), ())
     known = frozenset(summaries.sources(db, earlier.id).get(0, ()))
-    missing = known - {item.source for item in items}
-    emptied = expired_sessions(db, period, missing) if period.unit == "day" and missing else set()
+    emptied = expired_sessions(db, period, known - {item.source for item in items}) if period.unit == "day" else set()
     expired = frozenset(emptied | summaries.missing_sources(db, earlier))
     orphaned = tuple(summaries.orphaned_sentences(db, earlier, expired)) if expired else ()
     return Material(owner, period, items, earlier, known, expired, orphaned)
