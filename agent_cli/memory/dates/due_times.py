@@ -467,11 +467,10 @@ def _correct_day_names(sentence: str) -> str:
         if day := days.get((word[0], *sorted(word))):
             return match[0] if day == word else day
         if word.endswith(languages.phrases("DAY_ENDING")):
-            from difflib import SequenceMatcher  # rarely needed: 2 ms
+            from difflib import get_close_matches  # rarely needed: 2 ms
 
-            likeness, meant = max((SequenceMatcher(None, word, each).ratio(), each) for each in names)
-            if likeness >= _LIKENESS:
-                raise UsageError(f"“{match[0]}” is no day of the week; did you mean {meant}?")
+            if close := get_close_matches(word, names, 1, _LIKENESS):
+                raise UsageError(f"“{match[0]}” is no day of the week; did you mean {close[0]}?")
         return match[0]
 
     return re.sub(r"\w{6,10}", right, sentence)
