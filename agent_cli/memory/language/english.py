@@ -1,5 +1,8 @@
 """The English of the rules: regular expressions in lower case, matched without regard to case."""
 
+MONTHS = "january february march april may june july august september october november december"
+DAYS, SHORT_DAYS = "monday tuesday wednesday thursday friday saturday sunday", "mon tues? wed thu(?:rs?)? fri sat sun"
+_MONTH, _DAY = MONTHS.replace(" ", "|"), f"(?:{DAYS.replace(' ', '|')})"
 STOP_WORDS = """a about above after again against all am an and any are aren as at be because been before being below
     between both but by can could couldn did didn do does doesn doing don down during each few for from further had hadn
     has hasn have haven having he her here hers herself him himself his how i if in into is isn it its itself just me
@@ -7,9 +10,8 @@ STOP_WORDS = """a about above after again against all am an and any are aren as 
     so some such than that the their theirs them themselves then there these they this those through to too under until
     up us ve very was wasn we were weren what when where which while who whom why will with won would you your yours
     yourself s t d ll m let tell know please ever also may might must shall"""
-TIME_WORDS = r"""yesterday|today|tonight|tomorrow|last|next|ago|weeks?|weekend|months?|years?|since|recently|soon
-    |morning|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september
-    |october|november|december|\d+(?:st|nd|rd|th)?"""
+TIME_WORDS = rf"""yesterday|today|tonight|tomorrow|last|next|ago|weeks?|weekend|months?|years?|since|recently|soon
+    |morning|{_DAY}|{_MONTH}|\d+(?:st|nd|rd|th)?"""
 WHEN_QUESTION = r"when|how long|(?:in )?(?:what|which) (?:year|month|date|day)"
 WHERE_QUESTION = r"where|(?:what|which) (?:countr(?:y|ies)|cit(?:y|ies)|states?|places?|areas?|towns?|streets?)"
 PLACE = r"(?:in|at|to|from)\s+(?:the\s+)?[A-ZÀ-Þ][a-zß-ɏ]+"
@@ -27,19 +29,18 @@ _MANNER = r"(?:short|brief|concise|detailed|long|plain|simple|direct|formal|info
 _ANSWERS = r"(?:answers?|repl(?:y|ies)|responses?|explanations?)"
 ANSWER_WISH = rf"""\A(?:please|always|never|from now on|in (?:the )?future|do not|don['’]t|no|only|just|you (?:should
     |must|may)|[\s,:])*+(?:(?:answer|reply|respond)\b|(?:speak|talk|write)(?: to me| with me)?(?: only)? in [a-z]
-    |(?:call|address) me (?!at\b|on\b|when|if\b|back\b|later|tomorrow|today|by\b|in\b|from\b)
-    |explain (?:\w+ )?(?:simply|like\b|as if|in (?:simple|plain))|be (?:very |more )?{_MANNER}\b|emojis?\b
-    |bullet points?\b|small talk\b|(?:use|include|add|avoid|skip|put|give|show|format|keep|prefer|stick to|write
-    |convert|cite|summari[sz]e|translate|end|begin|start|stop)\b[^.!?]{{0,40}}\b(?:units?|metric|imperial|celsius
-    |fahrenheit|emojis?|tables?|bullet points?|headings?|markdown|sentences|{_ANSWERS}|jargon|slang|sources|citations
-    |small talk|disclaimers?|filler))|\b(?:i|we)(?: (?:always|would|do))*(?:['’]d)? (?:want|wish|prefer|like|need
-    |expect|appreciate)(?: for)? (?:you to (?:answer|reply|respond|explain|write|speak|use|be|call|keep)\b
-    |(?:(?:your|all|to get|to have|an?|the|very|more|only) ){{0,3}}(?:{_MANNER}(?: and \w+)? {_ANSWERS}\b
-    |your {_ANSWERS}\b)|(?:everything|all) in [a-z])|\brather (?:have|get) {_MANNER} {_ANSWERS}\b
-    |\A(?:your )?(?:very )?{_MANNER} (?:and \w+ )?{_ANSWERS}\b|\A{_ANSWERS} (?:in|should|must)\b
-    |\b(?:answers|replies|responses) (?:should|must) be\b|\A(?:metric|imperial|si) units?\b
-    |\b(?:want|prefer)s?(?: to use)? (?:metric|imperial|si)(?: units?)?\b|\bi (?:hate|dislike|do(?: not|n['’]t) (?:like
-    |want)) emojis?\b"""
+    |(?:call|address) me (?!at\b|on\b|when|if\b|back\b|later|tomorrow|today|by\b|in\b|from\b)|explain (?:\w+ )?(?:simply
+    |like\b|as if|in (?:simple|plain))|be (?:very |more )?{_MANNER}\b|emojis?\b|bullet points?\b|small talk\b|(?:use
+    |include|add|avoid|skip|put|give|show|format|keep|prefer|stick to|write|convert|cite|summari[sz]e|translate|end
+    |begin|start|stop)\b[^.!?]{{0,40}}\b(?:units?|metric|imperial|celsius|fahrenheit|emojis?|tables?|bullet points?
+    |headings?|markdown|sentences|{_ANSWERS}|jargon|slang|sources|citations|small talk|disclaimers?|filler))|\b(?:i
+    |we)(?: (?:always|would|do))*(?:['’]d)? (?:want|wish|prefer|like|need|expect
+    |appreciate)(?: for)? (?:you to (?:answer|reply|respond|explain|write|speak|use|be|call|keep)\b|(?:(?:your|all
+    |to get|to have|an?|the|very|more|only) ){{0,3}}(?:{_MANNER}(?: and \w+)? {_ANSWERS}\b|your {_ANSWERS}\b)
+    |(?:everything|all) in [a-z])|\brather (?:have|get) {_MANNER} {_ANSWERS}\b
+    |\A(?:your )?(?:very )?{_MANNER} (?:and \w+ )?{_ANSWERS}\b|\A{_ANSWERS} (?:in|should|must)\b|\b{_ANSWERS} (?:should
+    |must) be\b|\A(?:metric|imperial|si) units?\b|\b(?:want|prefer)s?(?: to use)? (?:metric|imperial|si)(?: units?)?\b
+    |\bi (?:hate|dislike|do(?: not|n['’]t) (?:like|want)) emojis?\b"""
 ANSWERING = r"(?:please\s+)?(?:answer|reply|respond)"  # begins what is to be remembered, and is nothing to do
 LIMIT = r"""allerg\w*|intoleran\w*|sensitiv\w*|vegetarian\w*|vegan\w*|pescatarian|kosher|halal|gluten|lactose|diabet\w*
     |celiac|coeliac|asthma\w*|migraines?|pregnan\w*|disab\w*|wheelchair|blind|deaf|dyslexi\w*|injur\w*|medication
@@ -103,27 +104,24 @@ COMMON_NAME = r"""angel|april|art|august|bill|brook|candy|carol|chance|chase|cli
     |king|lance|lily|mark|max|may|melody|miles|nick|olive|page|pat|pearl|penny|ray|rich|rob|robin|rose|ruby|sandy|skip
     |sky|star|sue|summer|victor|violet|will"""  # names that are common words too
 NO_NAME_AFTER = r"the|an?|my|your|this|that|last|next|in|since|until|till|by"  # a word after one of these is no name
-EVERYDAY = r"""(?:liv|mov|us|mak|tak|giv|com|hav|lov|lik|writ|driv|clos|chang|invit|believ|leav|arriv|decid|not
+EVERYDAY = rf"""(?:liv|mov|us|mak|tak|giv|com|hav|lov|lik|writ|driv|clos|chang|invit|believ|leav|arriv|decid|not
     |stor)(?:e|es|ed|ing)|(?:go|want|need|call|name|work|play|talk|ask|look|think|seem|help|start|stop|open|turn|show
-    |read|walk|learn|wait|visit|drink|cook|eat|sleep|feel|meet|find|bring|keep|stay|see|say|hear|buy|pay|send|sell
-    |speak|mean|hold|put|get|set|run|add|mention|remember|forget|remind|save|answer|question|prefer|enjoy|hate|happen
-    |begin|hope|plan|try|own|watch|travel|listen|check|thank)(?:s|es|ed|ing|ning|ting|ping)?|went|gone|came|made|took
-    |taken|gave|given|said|told|thought|felt|met|found|brought|kept|saw|seen|heard|bought|paid|sent|sold|spoke|meant
-    |held|got|gotten|ran|ate|drank|slept|knew|known|left|began|wrote|written|drove|wanna|gonna|tried|tries|better|best
-    |good|bad|big|small|little|great|nice|new|old|young|long|short|high|low|right|wrong|true|false|sure|fine|okay|yes
-    |hello|really|actually|maybe|perhaps|always|never|often|sometimes|usually|already|still|even|much|many|lots?|every
-    |another|first|second|third|next|last|one|two|three|four|five|six|seven|eight|nine|ten|today|tomorrow|yesterday
-    |tonight|later|soon|ago|since|morning|evening|afternoon|night|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january
-    |february|march|april|june|july|august|september|october|november|december|(?:time|day|week|month|year|hour|minute
+    |read|walk|learn|wait|visit|drink|cook|eat|sleep|feel|meet|find|bring|keep|stay|see|say|hear|buy|pay|send|sell|speak
+    |mean|hold|put|get|set|run|add|mention|remember|forget|remind|save|answer|question|prefer|enjoy|hate|happen|begin
+    |hope|plan|try|own|watch|travel|listen|check|thank)(?:s|es|ed|ing|ning|ting|ping)?|went|gone|came|made|took|taken
+    |gave|given|said|told|thought|felt|met|found|brought|kept|saw|seen|heard|bought|paid|sent|sold|spoke|meant|held|got
+    |gotten|ran|ate|drank|slept|knew|known|left|began|wrote|written|drove|wanna|gonna|tried|tries|better|best|good|bad
+    |big|small|little|great|nice|new|old|young|long|short|high|low|right|wrong|true|false|sure|fine|okay|yes|hello
+    |really|actually|maybe|perhaps|always|never|often|sometimes|usually|already|still|even|much|many|lots?|every|another
+    |first|second|third|next|last|one|two|three|four|five|six|seven|eight|nine|ten|today|tomorrow|yesterday|tonight
+    |later|soon|ago|since|morning|evening|afternoon|night|{_DAY}s?|{_MONTH}|(?:time|day|week|month|year|hour|minute
     |thing|way|people|person|man|woman|men|women|child|children|kid|place|home|house|city|town|country|street|room|door
     |car|job|office|friend|family|mother|father|mum|mom|dad|brother|sister|wife|husband|son|daughter|partner|boss
     |colleague|doctor|food|water|coffee|tea|money|book|word|text|note|file|message|fact|list|number|address|email|phone
     |birthday|favou?rite|user|assistant)s?|somewhere|everything|something|anything|nothing|someone|somebody|everyone
     |everybody|anyone|nobody"""
 
-# Dates: the names in the order of the calendar, and the words around a date that say how it counts.
-MONTHS = "january february march april may june july august september october november december"
-DAYS, SHORT_DAYS = "monday tuesday wednesday thursday friday saturday sunday", "mon tues? wed thu(?:rs?)? fri sat sun"
+# Dates: words in the order of the calendar, and the words around a date that say how it counts.
 TIME_UNITS = "seconds?|secs? minutes?|mins?|m hours?|hrs?|h days? weeks? months? years?"
 HOW_OFTEN, NTH = "hourly daily weekly monthly yearly|annually", "first|1st second|2nd third|3rd fourth|4th last"
 _TO_TWELVE = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
@@ -138,9 +136,8 @@ FROM = r"from|as of|starting(?: from| in| on)?|beginning(?: in| on)?|between"
 TO, ONWARDS = r"to|until|till|through|and|[-–]", r"on|onwards?|forward"
 NOW = r"(?:right )?now|currently|nowadays|these days|at the moment"
 LATELY = r"again|today|yesterday|recently|last (?:week|month|year)"
-PAST_TIME = r"""(?:the )?day before yesterday|yesterday|earlier today|last (?:night|week|weekend|month|year|(?:mon|tues
-    |wednes|thurs|fri|satur|sun)day)|(?:\d{1,3}|an?|one|two|three|four|five|six|a few|several) (?:minute|hour|day|week
-    |month|year)s? ago"""
+PAST_TIME = rf"""(?:the )?day before yesterday|yesterday|earlier today|last (?:night|week|weekend|month|year|{_DAY})
+    |(?:\d{{1,3}}|an?|one|two|three|four|five|six|a few|several) (?:minute|hour|day|week|month|year)s? ago"""
 # in front of a past time: it says what something is about, and not when to do it
 TIME_AS_TOPIC = r"""\b(?:about|from|of|since|for|like|than|before|after|with)(?:\s+the)?$
     |\b(?:what|which|who|that|how|why|where|when|whether|if|as|i|we|you|he|she|they)\b"""
@@ -294,8 +291,7 @@ FORGETTABLE = r"""(?:the\s+fact\s+)?that\s+(?=\S+\s+\S)|(?:what|everything|anyth
 # Doubts and ends: a sentence with one states nothing that is true now.
 DOUBT = r"""if|unless|would|could|should|might|may be|maybe|perhaps|probably|almost|used to|wants?|wish|hope|plans?
     |think|guess|pretend|imagine|suppose|going to|(?-i:will)|formerly"""
-NEGATION = r"not|never|no longer|no more|nor|neither|cannot|without"
-NEGATING = r"no|not|never|none|nothing|nobody|neither|nor|n't|without|cannot"  # of two texts that are compared
+NEGATING = r"no|not|never|none|nothing|nobody|neither|nor|n't|without|cannot"
 _NUMBER = r"two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 COUNTING, TIMES = rf"(?:{_NUMBER})(?: times)?|once|twice|first|second|third", r"times"  # the same
 DENYING = r"""\b(?:do|does)(?: not|n['’]t)\b|(?<!\bdid )\b(?:not|never)\b|(?<=\bcan)(?:not|['’]t)\b
@@ -355,14 +351,13 @@ QUESTION_END = r"who|whom|what|where|when|why|how|how (?:much|many|long|often)"
 STATEMENT_CLAUSE = r"""[,;:–—] ?(?:(?:who|which) (?:is|are|was|were|has|have|i)|as|since|because|and|but|so|while
     |i(?! mean\b)|i'm|i've|my|we|our|he|she|they|it|there|the) |\b(?:because|now that|given that|so that
     |and (?:i|my|we)|but (?:i|my|we)|(?:remember|know|note) that|don['’]?t forget) """
-IGNORANCE = r"""(?:i|we) (?:really |still |honestly |currently |actually )?(?:do not|don't|did not|didn't|cannot|can't
-    |could not|couldn't|am not able to|am unable to|have not|haven't) (?:currently |really |actually |yet )?(?:know
-    |remember|recall|find|see|tell|say|have|got|been told|access|answer|store|keep|possess)|(?:i'm|i am) (?:not sure
-    |not certain|not aware|unable|unaware|not able)|(?:i have|i've) nothing|no (?:idea|information|records?|clue
-    |mention|memory|knowledge|details?|data)|not that i know|(?:has not|hasn't|have not|haven't|was not|wasn't|were not
-    |weren't) (?:been )?(?:told|mentioned|said|shared|given|recorded|saved|provided)|you (?:have not|haven't|did not
-    |didn't) (?:tell|told|mention|mentioned|share|shared|say|said)|nothing is (?:known|kept|recorded|stored)
-    |is (?:unknown|not known|not recorded|not mentioned)"""
+IGNORANCE = r"""(?:i|we) (?:really |still |honestly |currently |actually )?(?:(?:do|did|could|have)(?: not|n't)
+    |can(?:not|'t)|am (?:not able|unable) to) (?:currently |really |actually |yet )?(?:know|remember|recall|find|see
+    |tell|say|have|got|been told|access|answer|store|keep|possess)|(?:i'm|i am) (?:not (?:sure|certain|aware|able)
+    |unable|unaware)|(?:i have|i've) nothing|no (?:idea|information|records?|clue|mention|memory|knowledge|details?
+    |data)|not that i know|(?:has|have|was|were)(?: not|n't) (?:been )?(?:told|mentioned|said|shared|given|recorded
+    |saved|provided)|you (?:have|did)(?: not|n't) (?:tell|told|mention(?:ed)?|shared?|say|said)|nothing is (?:known|kept
+    |recorded|stored)|is (?:unknown|not known|not recorded|not mentioned)"""
 OFFER = r"""(?:could|can|would|will) you|please|if you|let me know|feel free|you (?:can|could|may|might)
     |i(?:'ll| will| can|'d| would)|tell me|once you|would you like"""
 HOWEVER, APOLOGY = r"but|however|although|though", r"(?:i'm |i am )?(?:very |so )?sorry|i apologi[sz]e|unfortunately"

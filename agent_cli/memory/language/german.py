@@ -85,17 +85,16 @@ EVERYDAY = r"""(?:wohn|leb|arbeit|mach|brauch|heiss|lieb|mag|moecht|mocht|find|g
     |schau|les|schreib|lern|spiel|kauf|bezahl|zahl|koch|trink|schlaf|geh|fahr|reis|zieh|steh|sitz|lieg|bleib|wart|treff
     |besuch|bring|nehm|geb|halt|leg|stell|hol|such|zeig|helf|versuch|beginn|end|hass|erinner|vergess|merk|meld|wiss
     |heirat|werd|konn|woll|soll|muss|durf|lass|komm|hab|ess|schick|nutz|benutz|verwend|fuhl|frei)(?:e|st|t|en|te|test
-    |ten|tet)?|(?:ge(?:macht|zogen|sagt|fragt|sehen|hort|gangen|fahren|kauft|kommen|wesen|habt|funden|geben|nommen
-    |lernt|wohnt))|umgezogen|weiss|wusste|ging|fuhr|kam|sah|nahm|gab|fand|wurde|ass|trank|lag|(?:gut|schlecht|gross
-    |klein|neu|alt|jung|lang|kurz|viel|wenig|ganz|ander|erst|zweit|dritt|letzt|nachst|best|lieblings\w*)(?:e|er|es|en
-    |em)?|gern|gerne|immer|nie|niemals|oft|manchmal|meist|meistens|schon|etwas|alles|nichts|jemand|niemand|hier|bitte
-    |danke|hallo|heute|gestern|morgen|jetzt|spater|bald|seit|nein|mal|eben|wirklich|eigentlich|vielleicht|ungefahr|zwei
-    |drei|vier|funf|sechs|sieben|acht|neun|zehn|montags?|dienstags?|mittwochs?|donnerstags?|freitags?|samstags?
-    |sonntags?|januar|februar|marz|mai|juni|juli|oktober|dezember|(?:zeit|tag|woche|monat|jahr|stunde|minute|ding|sache
+    |ten|tet)?|(?:ge(?:macht|zogen|sagt|fragt|sehen|hort|gangen|fahren|kauft|kommen|wesen|habt|funden|geben|nommen|lernt
+    |wohnt))|umgezogen|weiss|wusste|ging|fuhr|kam|sah|nahm|gab|fand|wurde|ass|trank|lag|(?:gut|schlecht|gross|klein|neu
+    |alt|jung|lang|kurz|viel|wenig|ganz|ander|erst|zweit|dritt|letzt|nachst|best|lieblings\w*|[mds]ein|ihr|unser|euer
+    |eur)(?:e|er|es|en|em)?|gern|gerne|immer|nie|niemals|oft|manchmal|meist|meistens|schon|etwas|alles|nichts|jemand
+    |niemand|hier|bitte|danke|hallo|heute|gestern|morgen|jetzt|spater|bald|seit|nein|mal|eben|wirklich|eigentlich
+    |vielleicht|ungefahr|zwei|drei|vier|funf|sechs|sieben|acht|neun|zehn|(?:mon|diens|donners|frei|sams|sonn)tags?
+    |mittwochs?|januar|februar|marz|mai|juni|juli|oktober|dezember|(?:zeit|tag|woche|monat|jahr|stunde|minute|ding|sache
     |leute|mensch|mann|frau|kind|ort|haus|stadt|land|strasse|zimmer|tur|auto|arbeit|buro|freund|freundin|familie|mutter
     |vater|bruder|schwester|sohn|tochter|chef|kollege|kollegin|arzt|essen|wasser|kaffee|tee|geld|buch|wort|text|notiz
-    |datei|nachricht|liste|nummer|adresse|telefon|geburtstag|name)(?:e|en|er|ern|s|es|n|nen)?|(?:mein|dein|sein|ihr
-    |unser|euer|eur)(?:e|er|es|en|em)?"""
+    |datei|nachricht|liste|nummer|adresse|telefon|geburtstag|name)(?:e|en|er|ern|s|es|n|nen)?"""
 
 MONTHS = "januar|jänner februar|feber märz april mai juni juli august september oktober november dezember"
 DAYS = "montag dienstag mittwoch donnerstag freitag samstag|sonnabend sonntag"
@@ -268,7 +267,7 @@ FORGETTABLE = r"""(?:,\s*+)?(?:dass|daß)\s+|(?:,\s*+)?(?:was|alles,?\s+was)\s+(
     |zu)\s+|alles\s+über\s+|(?=(?:meine?|unsere?)[rsnm]?\s)"""
 DOUBT = r"""wenn|falls|würde\w*|könnte\w*|sollte\w*|möchte\w*|wollen|werde|vielleicht|wahrscheinlich|wohl|früher|fast
     |glaube|hoffe"""
-NEGATION, NEGATING = r"nicht|kein\w*|nie|niemals|nimmer|ohne", r"nicht|nichts|kein\w*|nie|niemals|niemand\w*|weder|ohne"
+NEGATING = r"nicht|nichts|kein\w*|nie|niemals|nimmer|niemand\w*|weder|ohne"
 COUNTING, TIMES = r"(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf)(?:mal)?|einmal", r"mal"
 DENYING = r"\b(?:(?:gar |überhaupt )?nicht|nie|niemals)\b|\bk(?=ein(?:e[nmrs]?)?\b)"
 NOT_DENYING = r"nur|bloß|sondern|noch|weit"

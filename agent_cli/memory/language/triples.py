@@ -30,7 +30,7 @@ _NOT_A_FACT = languages.pattern(  # a question, or an instruction to the assista
 )
 _MAX_LENGTH = 200  # characters of a statement that is parsed
 _MAX_OBJECT_WORDS = 6
-_DOUBT = languages.pattern(r"\b(?:<NEGATION>|<DOUBT>)\b|n['’]t\b|\?")
+_DOUBT = languages.pattern(r"\b(?:<NEGATING>|<DOUBT>)\b|n['’]t\b|\?")
 _DENYING, _NOT_DENYING = languages.pattern(r"<DENYING>"), languages.pattern(r",|\b<NOT_DENYING>\b")
 _SECOND_CLAUSE = languages.pattern(
     r"\b<SECOND_CLAUSE> (?:\w+ )*<CLAUSE_VERB>\b|, <NEXT_CLAUSE>\b"
