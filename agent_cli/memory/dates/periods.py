@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from datetime import date, datetime, time, timedelta
 from typing import NamedTuple
 
-from agent_cli import clock
 from agent_cli.errors import UsageError
 
 _KEYS = {"day": r"\d{4}-\d\d-\d\d", "week": r"\d{4}-W\d\d", "month": r"\d{4}-\d\d", "quarter": r"\d{4}-Q[1-4]"}
@@ -107,8 +106,3 @@ def enclosing(period: Period) -> list[Period]:
         return [larger] if larger.contains(period) else []
     month = containing(period.first, "month")
     return [larger, month] if period.unit == "day" and not month.contains(larger) else [larger]
-
-
-def day_of(stored: str, minutes: int) -> date:
-    """The local day of a stored UTC time; `minutes` is the offset stored with it."""
-    return clock.local(stored, minutes).date()

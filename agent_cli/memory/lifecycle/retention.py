@@ -246,7 +246,7 @@ def _old_messages(search: _Search, before: datetime) -> Iterator[RetentionCandid
            where s.last_at < :before and exists (select 1 from message where session_id = s.id) order by s.id""",
         before=clock.utc(before),
     ):
-        day = periods.day_of(last_at, offset).isoformat()
+        day = clock.local(last_at, offset).date().isoformat()
         yield RetentionCandidate(WORKING, id, ids.handle("session", id), day, count, reason)
 
 
@@ -260,7 +260,7 @@ def _old_session_summaries(search: _Search, before: datetime) -> Iterator[Retent
         "summary t",
         "join session s on s.id = t.session_id where t.grain = 'session' order by t.id",
     ):
-        day = periods.containing(periods.day_of(last_at, offset), "day")
+        day = periods.containing(clock.local(last_at, offset).date(), "day")
         if day.ends_at(search.now) <= before:
             waiting = WORKING in search.limits and has_messages and (WORKING, session) not in search.removed
             because = reason or (HAS_SOURCES if waiting else "")

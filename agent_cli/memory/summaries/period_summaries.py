@@ -96,7 +96,7 @@ def _session(db: Database, day: date, row: tuple[int, str, int, str, int, str, i
     if summary and whole and summary.at >= last_at:
         return Item(Source("session", session), title, summary.text, summary.details, summary.at, last_at)
     spoken = (entry for entry in log.history(db, session, after=first - 1) if log.is_spoken(entry) and entry.finish)
-    entries = [entry for entry in spoken if periods.day_of(entry.at, entry.utc_offset) == day]
+    entries = [entry for entry in spoken if clock.local(entry.at, entry.utc_offset).date() == day]
     extracted = keywords.newest_details((entry.message.text for entry in entries), _DETAILS)
     lines = digest.transcript(entries, characters)
     return Item(Source("session", session), title, lines, extracted, last_at, last_at, spoken=True)
