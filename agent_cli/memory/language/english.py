@@ -292,8 +292,7 @@ FORGETTABLE = r"""(?:the\s+fact\s+)?that\s+(?=\S+\s+\S)|(?:what|everything|anyth
 DOUBT = r"""if|unless|would|could|should|might|may be|maybe|perhaps|probably|almost|used to|wants?|wish|hope|plans?
     |think|guess|pretend|imagine|suppose|going to|(?-i:will)|formerly"""
 NEGATING = r"no|not|never|none|nothing|nobody|neither|nor|n't|without|cannot"
-_NUMBER = r"two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
-COUNTING, TIMES = rf"(?:{_NUMBER})(?: times)?|once|twice|first|second|third", r"times"  # the same
+COUNTING, TIMES = rf"(?:{'|'.join(_TO_TWELVE[1:])})(?: times)?|once|twice|first|second|third", r"times"  # the same
 DENYING = r"""\b(?:do|does)(?: not|n['’]t)\b|(?<!\bdid )\b(?:not|never)\b|(?<=\bcan)(?:not|['’]t)\b
     |(?<!\bca)(?<!\bdid)(?<!\bwo)n['’]t\b"""  # is cut, so that what a sentence denies is left
 NOT_DENYING = r"only|just|but|yet|far|because"  # beside it, the sentence denies something else
@@ -417,7 +416,7 @@ works_at place work|start|employed
     <WHO_IS><NOW> (?:working|employed) (?:at|for|by) <OBJECT>
 works_as job work|profession|trade
     <WHO> works?<NOW> as <OBJECT>
-    <AM><NOW> <OBJECT> by (?:profession|trade)
+    <I_AM><NOW> <OBJECT> by (?:profession|trade)
 age age 0|1|2|3|4|5|6|7|8|9
     <WHO_IS><NOW> (?P<object>\d{1,3})(?: years? old| years? of age)?
 married_to given_name married
@@ -437,7 +436,7 @@ works_at place start|join|work
 """
 UNDATED_TRIPLES = r"""
 name given_name name|call
-    (?:<MY> name(?: is|['’]s)|call me|<AM> (?:called|named)) <OBJECT>
+    (?:<MY> name(?: is|['’]s)|call me|<I_AM> (?:called|named)) <OBJECT>
 email mail_address mail|reach
     (?:you can reach me at|<MY> e-?mail(?:[ -]?address)?(?: is|:)?|e-?mail:) <OBJECT>
 phone phone_number 0|1|2|3|4|5|6|7|8|9

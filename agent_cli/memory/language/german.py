@@ -346,8 +346,7 @@ PREDICATES = """farbe:color sprache:language essen:food getränk:drink e_mail_ad
     trinke:drinks trinkt:drinks esse:eats isst:eats leite:leads leitet:leads führe:runs führt:runs trainiere:trains
     trainiert:trains züchte:breeds züchtet:breeds studiere:studies studiert:studies"""
 TRADE = r"(?:(?:er|ist|eur|ent|ant|ärzt)in|er|eur|ist|ent|ant)"  # how nouns of people end
-ACTIVITY = r"""spiel(?:e|t)|unterrichtet?|sammle|sammelt|trage|trägt|trink(?:e|t)|esse|isst|leitet?|führ(?:e|t)
-    |trainier(?:e|t)|züchtet?|studier(?:e|t)"""
+ACTIVITY = "(?:spiel|trink|führ|trainier|studier)[et]|(?:unterricht|leit|zücht)et?|sammle|sammelt|trage|trägt|esse|isst"
 # what may follow and is no object, and the end of a verb in two parts
 NO_ACTIVITY = r"""(?:mit|für|gegen|in|im|an|am|auf|bei|nach|von|vor|zu|gern|viel|sich)\b
     |.* (?:weiter|aus|ab|ein|an|vor|auf|mit|durch)$"""

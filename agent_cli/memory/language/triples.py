@@ -65,7 +65,6 @@ _PLACES = {  # in the rules of a language
     "<RELATIVE>": "(?P<relative><POSSESSIVE> (?:<KIN>))",  # without a name
     "<WHOSE>": rf"(?P<subject>{_NAME})['’]?s",
     "<NAMED>": "(?:<POSSESSIVE> (?:<KIN>) )?",  # "my sister" in front of her name
-    "<AM>": "<I_AM>",
     "<NOW>": "(?: <STILL>)*",
     "<WHEN>": f"(?: {spans.TIME_WORDS})?",  # in rules that are matched without the dates of a sentence
     "<OBJECT>": "(?P<object>.+)",
