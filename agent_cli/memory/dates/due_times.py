@@ -237,10 +237,13 @@ def _named_day(groups: Mapping[str, str], today: datetime) -> datetime:
     if "past" in groups:
         raise UsageError(f"{groups['named_day']} is past: name a time in the future")
     if "only" in groups or "words" in groups:
-        days = _days_of_month(int(groups["only"]), today) if "only" in groups else [_date(groups, today)]
+        coming = (today + timedelta(days=n) for n in range(62))
+        days = [_date(groups, today)] if "words" in groups else [e for e in coming if e.day == int(groups["only"])]
         for day in days:
             if "of_week" not in groups or day.weekday() == spans.day_number(groups["of_week"]):
                 return day
+        if not days:
+            raise UsageError(f"no month has a day {groups['only']}: name one from 1 to 31")
         raise UsageError(f"{days[0].day} {days[0]:%B %Y} is a {days[0]:%A}: name another day")
     if "weekend" in groups or ("weekday" in groups and "week" not in groups):
         # The coming one, today's included; "next" is the first after today.
@@ -267,13 +270,6 @@ def _date(groups: Mapping[str, str], today: datetime) -> datetime:
     except ValueError as error:
         typed = re.search(re.escape(groups["words"]), groups["named_day"], re.IGNORECASE)
         raise UsageError(f"there is no {typed and typed[0]}: name another day") from error
-
-
-def _days_of_month(day: int, today: datetime) -> list[datetime]:
-    """The days with this number within two months."""
-    if coming := [each for n in range(62) if (each := today + timedelta(days=n)).day == day]:
-        return coming
-    raise UsageError(f"no month has a day {day}: name one from 1 to 31")
 
 
 def _future(wall: datetime, rules: tzinfo, now: datetime) -> datetime:
