@@ -59,9 +59,8 @@ def _table(db: Database, name: str) -> Table:
     local = {"id", "uid", *_LOCAL.get(name, "").split()}
     query = 'select name, type, "notnull" and dflt_value is null from pragma_table_info(?)'
     found = [row for row in db.rows(query, (name,)) if row[0] not in local]
-    refs = dict(db.rows('select "from", "table" from pragma_foreign_key_list(?)', (name,))) | {
-        each: name for each in [_SOFT.get(name)] if each
-    }
+    soft = {_SOFT[name]: name} if name in _SOFT else {}
+    refs = dict(db.rows('select "from", "table" from pragma_foreign_key_list(?)', (name,))) | soft
     required = frozenset(column for column, _, is_required in found if is_required)
     parents = {*refs} & (required | ({"session_id"} if name in ("fact", "summary") else set()))
     texts = frozenset(column for column, type_, _ in found if type_ == "TEXT" or column in refs)

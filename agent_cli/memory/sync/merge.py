@@ -46,7 +46,7 @@ _SAME: Mapping[
     "summary": [("session_id",), ("owner", "period")],
 }
 _HISTORIES: Mapping[str, Proposals[Any]] = {"fact": FACTS, "skill": SKILLS}
-_INDEXED = "".join(kind.letter for kind in kinds.SEARCHABLE)
+_INDEXED = {kind.name: kind.letter for kind in kinds.SEARCHABLE}
 _WORDS = ("text", "title", "details", "statement")  # columns that the index holds
 
 
@@ -235,9 +235,8 @@ def _update(memory: MemoryContext, table: Table, id: int, changed: Mapping[str, 
     db, kind = memory.db, table.name
     history = _HISTORIES.get(kind)
     before = history.select(db, "id = ?", (id,))[0] if history else None
-    letter = kinds.BY_NAME[kind].letter if kind in kinds.BY_NAME else ""
-    if {*_WORDS, "undone_at"} & changed.keys() and letter in _INDEXED:
-        index.erase(db, letter, [id])  # before its words change
+    if {*_WORDS, "undone_at"} & changed.keys() and kind in _INDEXED:
+        index.erase(db, _INDEXED[kind], [id])  # before its words change
     db.update(kind, id, changed)
     _record(memory, kind, id, before)
 
