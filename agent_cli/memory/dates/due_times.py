@@ -50,11 +50,6 @@ _MORE_TIMES = languages.pattern(  # behind a time: ", 13 and 20"
     r"(?:\s*(?:<AND>|&|,)\s*\d{1,2}(?:[:.]\d\d)?(?:\s?(?:[ap]m|<CLOCK>))?)+(?=\s*(?:[.;!?)]|<REMIND_TO>\b|$))"
 )
 _WORD_OF_NUMBER = text.Pattern(rf"\b(?:{spans.NUMBER_WORDS})\b")
-_HALVES = [  # how a number with a half begins or ends
-    (amount, languages.pattern(languages.spaced(languages.alternatives(name))))
-    for amount, name in ((1.5, "ONE_AND_A_HALF"), (0.5, "HALF"), (2, "A_COUPLE_OF"))
-]
-_AND_A_HALF = languages.pattern(languages.spaced(rf"(?<!\S)\S++ {languages.alternatives('AND_A_HALF')}"))
 
 
 @frozen
@@ -296,6 +291,8 @@ def _pattern(expression: str, words: tuple[str, ...] = ()) -> text.Pattern:
     return text.Pattern(languages.spaced(spans.any_of([languages.expand(expression)])), re.IGNORECASE, words)
 
 
+_HALVES = [(1.5, _pattern("<ONE_AND_A_HALF>")), (0.5, _pattern("<HALF>")), (2, _pattern("<A_COUPLE_OF>"))]
+_AND_A_HALF = _pattern(r"(?<!\S)\S++ <AND_A_HALF>")
 _LEADING = _pattern(_LEAD, languages.phrases("BEFORE_TIME") + languages.phrases("AFTER_TIME"))
 
 
