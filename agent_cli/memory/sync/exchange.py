@@ -16,7 +16,7 @@ from agent_cli.memory.sync.merge import Taken
 from agent_cli.store import changes, events, jobs, meta, segments
 from agent_cli.store.changes import FORGOTTEN, Data
 from agent_cli.store.db import Database, RowsRefused
-from agent_cli.store.segments import Entry, Folder, Segment
+from agent_cli.store.segments import Entry, Folder
 
 JOB = "sync"
 _WRITTEN, _FOLDER = "segments written", "folder of the last exchange"  # in meta
@@ -151,8 +151,11 @@ def _write(db: Database, folder: Folder, done: Exchange, progress: Progress) -> 
     """Write what has changed as segments of a page each; all anew where segments of this machine are missing, or those
     of another that is gone, of which a new machine would get nothing."""
     number, first, present = changes.position(db, folder.machine), 0, [*folder.machines(), folder.machine]
+    written, last = folder.segments(folder.machine), 0  # up to which number they are whole
+    while last < number and (each := segments.following(written, last)) and each.is_whole:
+        last = each.last
     with db.write():
-        if changes.drop_positions(db, present) or not _has_all(folder.segments(folder.machine), number):
+        if changes.drop_positions(db, present) or last < number:
             changes.send_all(db)
             first = 1
     total = changes.count_unsent(db)
@@ -163,20 +166,12 @@ def _write(db: Database, folder: Folder, done: Exchange, progress: Progress) -> 
                 return
             entries = list(_entries(db, [(kind, uid) for _, kind, uid in rows]))
             number += 1
-            folder.replace(folder.segments(folder.machine) if first else [], first or number, number, entries)
+            folder.replace(written if first else [], first or number, number, entries)
             changes.sent(db, rows[-1][0] if rows else 0)
             changes.set_position(db, folder.machine, number)
             meta.put(db, _WRITTEN, _names(folder))
         first, done.sent = 0, done.sent + len(entries)
         progress("written", done.sent, total)
-
-
-def _has_all(found: list[Segment], number: int) -> bool:
-    """Whether these segments stand for all numbers up to this one."""
-    at = 0
-    while at < number and (each := segments.following(found, at)) and each.is_whole:
-        at = each.last
-    return at >= number
 
 
 def _entries(db: Database, rows: list[tuple[str, str]]) -> Iterator[Entry]:
