@@ -6,6 +6,7 @@ target must be a current fact, and a question or an order is no fact."""
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
@@ -215,14 +216,11 @@ def _operation(item: Any, number: int) -> Operation:
 
 def _claim(db: Database, owner: str, operation: Operation, messages: Sequence[Entry]) -> Claim | None:
     """The claim of an operation; None when it is not valid."""
-    target = None
-    if operation.op != "insert":
-        try:
-            target = facts.get(db, ids.number("fact", operation.target), owner)
-        except UsageError:
-            return None
-        if not target.is_accepted:
-            return None
+    target, ends = None, operation.op != "insert"
+    with suppress(UsageError):
+        target = facts.get(db, ids.number("fact", operation.target), owner) if ends else None
+    if ends and not (target and target.is_accepted):
+        return None
     quote = readings.find(reversed(messages), operation.quote)
     source = next((entry for entry in messages if quote and entry.id == quote.message), None)
     if source is None:  # the message that shares most words with an inferred statement, which is erased with it
