@@ -75,7 +75,6 @@ _JOINT = languages.pattern(
     rf"{_AND}|(?<=\d[.!?])\s++|(?P<bare>[,;–—]|(?<=\s)-)\s++(?!<JOINT>\b)"
 )  # or behind "Tom is 40."
 _CONDITION = languages.pattern(r"<CONDITION>\b[^,]*+")
-_NOT_BLANK = text.Pattern(r"\S")
 _NO_REQUEST = languages.pattern(r"\b<NO_REQUEST>")
 _BEHIND_COLON = languages.pattern(rf"(?:\n|(?:(?<=[.!?])\s++|{_AND})(?={_ASKS})).*$")
 _QUOTED = text.Pattern(
@@ -269,7 +268,7 @@ def _pasted_after(parts: Sequence[Part], at: int) -> Bounds | None:
     start = 0
     for part in parts:
         end = start + len(part.text)
-        if end > at and _NOT_BLANK.search(part.text, max(0, at - start)):
+        if part.text[max(0, at - start) :].strip():
             return (start, end) if start >= at and part.origin != "typed" else None
         start = end
     return None
