@@ -166,8 +166,8 @@ class Terminal:
 
     @property
     def _is_asked(self) -> bool:
-        """Whether the prompt is drawn, which has pastes marked: what is typed during an answer stands there before."""
-        return self._is_drawn and self.raw.rfind(b"\x1b[?2004h") > self.raw.rfind(b"\x1b[?2004l")
+        """Whether the prompt is drawn, with its cursor: what is typed during an answer stands there before."""
+        return self._is_drawn and self.raw.rfind(b"\x1b[?12l") > self.raw.rfind(b"\x1b[?2004")
 
     @property
     def line(self) -> str:

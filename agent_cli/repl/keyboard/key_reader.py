@@ -230,6 +230,9 @@ def _shown(draft: Sequence[KeyPress]) -> str:
     return line + _HINT if line.endswith(_SIGN) else line
 
 
+_PASTES_MARKED = "\x1b[?2004h", "\x1b[?2004l"  # a pasted Enter does not send
+
+
 def _is_text(key: KeyPress) -> bool:
     if isinstance(key.key, Keys):
         return key.key in (*ENTERS, Keys.ControlJ, NEWLINE, Keys.BracketedPaste)
@@ -247,7 +250,7 @@ class TurnKeyboard(_Keyboard):
         modes: tuple[str, str] = ("", ""),
     ):
         super().__init__(input)
-        self._modes = modes
+        self._modes = f"{_PASTES_MARKED[0]}{modes[0]}", f"{_PASTES_MARKED[1]}{modes[1]}"
         self._cancel, self._show = cancel, show
         self._ahead: list[KeyAhead] = []
         self._cancelled = False

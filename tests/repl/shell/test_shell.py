@@ -117,7 +117,9 @@ def test_what_is_typed_by_hand_during_an_answer_is_typed(talked, server, termina
 @pytest.mark.parametrize("paste", ["\x1b[200~remember that I row\x1b[201~", "remember that I row"])
 def test_what_is_pasted_during_an_answer_is_pasted(talked, server, terminal, paste):
     begin_only(server)
-    shell = terminal().wait_prompt().enter("go on").wait("word3").type(paste).by_hand(ENTER)
+    shell = terminal().wait_prompt().enter("go on").wait("word3")
+    assert shell.raw.rfind(b"\x1b[?2004h") > shell.raw.rfind(b"\x1b[?2004l"), "pastes are not marked"
+    shell.type(paste).by_hand(ENTER)
     shell.wait("sent after the answer").type(CTRL_C).wait("stopped").wait_for_line("❯ remember that I row").type(ENTER)
     shell.wait("You said: remember that I row").wait_prompt()
     assert origins(talked)[1:] == [("remember that I row", "pasted")]
