@@ -5,7 +5,7 @@ from threading import Event
 import pytest
 
 from tests.ollama_server import script
-from tests.terminal import CTRL_C, ENTER
+from tests.terminal import CTRL_C, ENTER, past
 
 WORDS = [f"word{n}{'.' * (n % 10 == 0)}" for n in range(1, 61)]  # in sentences, which are read to the blind whole
 
@@ -68,7 +68,8 @@ def test_ctrl_z_puts_a_program_aside_that_answers(program, server, terminal):
     started = " ".join(program.command)
     program.command = ["bash", "--norc", "--noprofile", "-i"]
     shell = terminal(PS1="$ ").wait("$").type(f"{started}\r").wait_prompt().enter("hello").wait("word3").type("\x1a")
-    shell.wait("Stopped").type("echo out$((1+1))side\r").wait("out2side").type("fg\r")
+    shell.wait("Stopped").type("echo out$((1+1))side\r").wait("out2side").type("fg\r").until(past(0.3), "a moment")
+    shell.by_hand("more").wait("\n❯ more").type("\x7f" * 4)
     answer.set()
     shell.wait("word60").wait_prompt()
 

@@ -46,6 +46,7 @@ from agent_cli.values import frozen
 STOP, END, ENTER, ESC = "stop", "end", "enter", "Esc"  # Ctrl-C; Ctrl-D, or the input has ended
 _REPEAT = 0.1  # seconds: the same key again within them is held down, not pressed twice
 _ESC_TIMEOUT = 0.1  # seconds after which Esc is a key of its own, and not the beginning of another's code
+_STOPPING = 0.1  # seconds within which a process that is put aside stops
 _NAMES = {Keys.ControlC: STOP, Keys.ControlD: END, Keys.ControlM: ENTER, Keys.ControlJ: ENTER, Keys.Escape: ESC}
 
 
@@ -301,6 +302,7 @@ class TurnKeyboard(_Keyboard):
                 with self._input.cooked_mode():
                     write(self._modes[1])
                     os.kill(0, signal.SIGTSTP)
+                    time.sleep(_STOPPING)  # another thread may take the signal
                     write(self._modes[0])
                 self._show(_shown(self._ahead))
             else:
