@@ -593,6 +593,8 @@ def receipt(memory: MemoryContext, adopted: Adopted, *, at_prompt: bool = False)
     found = [each for each in _open_here(memory, fact.session_id) if alike.fullmatch(each.statement)] if alike else []
     beside = [each for each in found if each.statement.casefold() != fact.statement.casefold()] + [*adopted.partly_over]
     stays = f"; still true beside it: {format_names(beside)}" if beside else ""
+    if beside and not adopted.partly_over:
+        stays += f" ({'/' if at_prompt else 'agent '}forget {beside[0].handle} erases it)"
     return Receipt(f"kept {format_names([fact])}{where}{f' ({dates})' if dates else ''}{instead} {undo}{stays}")
 
 

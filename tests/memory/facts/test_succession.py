@@ -621,7 +621,7 @@ def test_what_may_be_true_beside_it_is_let_be(db, session, known, said):
 )
 def test_the_receipt_names_a_fact_that_differs_by_a_number_or_date_alone(db, known, said, is_named):
     know(db, known)
-    told = f"; still true beside it: f1 “{known}”"
+    told = f"; still true beside it: f1 “{known}” (agent forget f1 erases it)"
     assert tell(db, said).partition(" takes it back)")[2] == (told if is_named else "")
     assert facts.get(db, 1, PERSON).is_true(NOW())
 
