@@ -44,7 +44,7 @@ _VERB = languages.pattern(r"\b(?:<VERB>|<OWN_STATEMENT>|<FINITE_VERB>)\b")
 _OFFER = languages.pattern(r"\W*\b<OFFER>\b")
 _APOLOGY = languages.pattern(r"^\W*\b<APOLOGY>\b\W*(?:\b<HOWEVER>\b)?")
 _RECALLING, _NEW_WANTED = languages.pattern(r"\b<RECALLING>"), languages.pattern(r"(?:\b|\A)<NEW_WANTED>")
-_INTRODUCTION = languages.pattern(r"\A\W*+(?>(?:<PLEASE>)\b[,!]?\s+)+(?=<OWN_CLAUSE>)")
+_INTRODUCTION = languages.pattern(r"\A\W*+(?>(?:<PLEASE>|<REMEMBER>(?:,?\s+<THAT>)?)\b[,!:]?\s+)+(?=<OWN_CLAUSE>)")
 _NAMED_CLAUSE = r"(?-i:[A-ZÄÖÜ])[\w.-]+(?: (?-i:[A-ZÄÖÜ])[\w.-]+)? <VERB>"
 _CLAUSE_START = languages.pattern(
     rf"(?<!\s)(?:\s*+[,;–—]\s++(?:<CLAUSE_OPENING>\s++)?(?=<OWN_CLAUSE>|{_NAMED_CLAUSE})"

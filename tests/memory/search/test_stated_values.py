@@ -47,7 +47,7 @@ def test_what_will_be_true_replaces_nothing_yet(db, session):
 
 
 def test_a_fact_replaces_what_was_only_said_before(db):
-    said = say(db, session_of(db), "I live in Graz", day("2026-01-01"))
+    said = say(db, session_of(db), "Remember that I live in Graz.", day("2026-01-01"))
     kept = adoption.add(memory_of(db), adoption.claim("I live in Linz", "typed")).fact
     found = find(db, "where do I live", now=day("2026-02-01")).hits
     assert [hit.handle for hit in found] == [kept.handle, said]
