@@ -190,7 +190,9 @@ def find_memories(app: App, question: str, limit: int) -> tuple[str, list[tuple[
     from agent_cli.memory.search.candidates import Filter
 
     with app.open_memory() or app.db.another_connection() as db:
-        said = log.last_of_person(db, app.scope.owner)
+        asked, said = log.last_of_person(db, app.scope.owner)
+        if not {*text.words(said)} <= {*text.words(question)}:
+            asked = 0  # the question is not logged
         if said and question.endswith(said):  # messages that got a receipt alone stand before it
             question = said
         if statements.is_small_talk(question):
@@ -201,7 +203,9 @@ def find_memories(app: App, question: str, limit: int) -> tuple[str, list[tuple[
         allowed = Filter(app.scope.owner, current_place=app.scope.place, fact_half_life=app.fact_half_life)
         now, logged = app.time(), not db.read_only
         found = recall.find(db, question, allowed, now, 2 * limit, embedder, logged=logged, least=recall.LEAST)
-        verdict, hits = found.verdict, [hit for hit in found.hits if not hit.empty]
+        # A message with a pipe is more than the question, and would be found by it.
+        hits = [hit for hit in found.hits if not hit.empty and (hit.kind, hit.id) != ("message", asked)]
+        verdict = found.verdict if hits else "nothing"
         if verdict == "nothing":
             hits = []
             if embedder and statements.asks_for_advice(question):

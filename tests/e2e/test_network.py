@@ -26,6 +26,7 @@ def test_without_a_server_memory_answers_and_one_line_says_so(program):
     nothing = "No model server answers, and nothing in memory matches your message."
     assert program("ask", "where", "is", "the", "key") == Ran(3, f"{nothing}\n", f"agent: {NOBODY}\n")
     assert program.rows(LOG) == [("user", "where is the key", "stop", ""), ("assistant", nothing, "stop", "offline")]
+    assert program("ask", "summarise this", stdin="The plumber came on Tuesday.\n").out == f"{nothing}\n"
 
 
 def test_without_a_server_memory_quotes_what_it_holds(program):

@@ -232,8 +232,10 @@ def said_by_person(db: Database, session: int) -> list[str]:
     return db.column(query, (session,))
 
 
-def last_of_person(db: Database, owner: str) -> str:
-    return db.value("select text from said where owner = ? and role = 'user' order by id desc limit 1", (owner,)) or ""
+def last_of_person(db: Database, owner: str) -> tuple[int, str]:
+    """The last message, and its text; (0, "") before the first."""
+    sql = "select id, text from said where owner = ? and role = 'user' order by id desc limit 1"
+    return db.row(sql, (owner,)) or (0, "")
 
 
 def roles(db: Database, messages: Sequence[int]) -> dict[int, str]:

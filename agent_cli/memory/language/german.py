@@ -227,10 +227,11 @@ OWN_STATEMENT = rf"""(?:(?:ich|wir)\b|(?:meine?|unsere?)[rsnm]?\s++(?:[\w-]++\s+
     |das)\s+(?=(?:[\w-]++\s++){{0,9}}?(?:ist|sind)\b)(?=[^.!?\n]{{0,60}}\d))"""
 STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w-]++\s++){{1,6}}?{VERB})"
 # with regard to case: nouns have a capital letter
-VERB_LAST_CLAUSE = r"""(?P<subject>(?:ich|wir|er|sie|es|man)|(?:mein|unser)e? (?:[Bb]ruder|[Ss]chwester|[Tt]ante
-    |[Oo]nkel|[Ss]ohn|[Tt]ochter|[Ff]rau|[Mm]ann|[Ff]reund(?:in)?|[Kk]olleg(?:e|in)) [A-ZÄÖÜ][\w-]*
-    (?= (?:seit|in|im|bei|beim|am|auf|aus|mit|nicht|\d+|\w+tags) )
-    |(?:mein|unser)e?(?: [A-ZÄÖÜ][\w-]*){2}(?=(?: [^\w\s]+)? [A-ZÄÖÜ][\w-]* [a-zäöüß]+\W*$)
+VERB_LAST_CLAUSE = r"""(?P<subject>(?:ich|wir|er|sie|es|man)|(?:mein|unser)e? (?i:bruder|schwester|tante|onkel
+    |sohn|tochter|frau|mann|\w*mutter|\w*vater|oma|opa|cousine?|nichte|neffe|enkel(?:in)?|freund(?:in)?|kolleg(?:e|in)
+    |chef(?:in)?|nachbar(?:in)?|partner(?:in)?) (?:(?:Frau|Herr|Dr\.) )?[A-ZÄÖÜ][\w-]*
+    (?= (?:seit|in|im|bei|beim|am|auf|aus|mit|nicht|eine?n?|keine?n?|gerne?|jeden?|\d+|\w+tags) )
+    |(?:mein|unser)e?(?: [A-ZÄÖÜ][\w-]*){2}(?=(?: [^\w\s]+)? [A-ZÄÖÜ][\w-]*(?: [a-zäöüß]+){1,2}\W*$)
     |(?:mein|unser)(?:e|en|em|er|es)?(?: [a-zäöüß]+)?(?: [A-ZÄÖÜ][\w-]*)+?(?! [A-ZÄÖÜ][\w-]* (?:das|die|den|eine?n?) )
     |(?:(?:Frau|Herr|Dr\.) )?[A-ZÄÖÜ][\w-]+(?= (?:seit|in|im|bei|beim|am
     |jeden?|keine?n?|gerne?|nicht|\d+|\w+tags) )) (?P<rest>[^,;:]+) (?P<verb>[a-zäöüß]+)(?P<end>[^\w,;?]*)"""
