@@ -152,10 +152,13 @@ def build(agent: Agent, context: ToolContext, extra: Message | None = None, *, f
         elif always.block or always.changes:
             always = profile.Shown()
         else:
+            enough = agent.num_ctx
+            while prompt_room(enough) < (fixed + said) * factor:
+                enough *= 2
             raise ContextExceeded(
                 f"the question needs about {int((fixed + said) * factor)} tokens and the model's context has room for "
                 f"{int(room * factor)} (num_ctx {agent.num_ctx}): shorten it, or raise it with "
-                f"`agent config set num_ctx {2 * agent.num_ctx}`"
+                f"`agent config set num_ctx {enough}`"
             )
     if is_small(agent.model.name):
         return _plain(messages, agent.model.name, room)

@@ -162,7 +162,7 @@ def test_a_question_too_long_for_the_context_is_said_and_never_sent(program, ser
     ran = program.use(server)("ask", "-f", "-", stdin="word " * 20_000)
     assert (ran.code, ran.out) == (5, "")
     assert ran.err.startswith("agent: the question needs about 25")
-    assert ran.err.endswith("shorten it, or raise it with `agent config set num_ctx 16384`\n")
+    assert ran.err.endswith("shorten it, or raise it with `agent config set num_ctx 32768`\n")
     assert server.turns == []
     assert program.rows("select length(text) from message") == [(100_000,)]
 
