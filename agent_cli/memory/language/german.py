@@ -229,8 +229,9 @@ STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w-]++\s++){{1,6}}?{VERB})"
 # with regard to case: nouns have a capital letter
 VERB_LAST_CLAUSE = r"""(?P<subject>(?:ich|wir|er|sie|es|man)|(?:mein|unser)e? (?i:bruder|schwester|tante|onkel
     |sohn|tochter|frau|mann|\w*mutter|\w*vater|oma|opa|cousine?|nichte|neffe|enkel(?:in)?|freund(?:in)?|kolleg(?:e|in)
-    |chef(?:in)?|nachbar(?:in)?|partner(?:in)?) (?:(?:Frau|Herr|Dr\.) )?[A-ZÄÖÜ][\w-]*
+    |chef(?:in)?|nachbar(?:in)?|partner(?:in)?) [A-ZÄÖÜ][\w-]*
     (?= (?:seit|in|im|bei|beim|am|auf|aus|mit|nicht|eine?n?|keine?n?|gerne?|jeden?|\d+|\w+tags) )
+    |(?:mein|unser)e? [A-ZÄÖÜ][\w-]* (?:Frau|Herr|Dr\.) [A-ZÄÖÜ][\w-]*
     |(?:mein|unser)e?(?: [A-ZÄÖÜ][\w-]*){2}(?=(?: [^\w\s]+)? [A-ZÄÖÜ][\w-]*(?: [a-zäöüß]+){1,2}\W*$)
     |(?:mein|unser)(?:e|en|em|er|es)?(?: [a-zäöüß]+)?(?: [A-ZÄÖÜ][\w-]*)+?(?! [A-ZÄÖÜ][\w-]* (?:das|die|den|eine?n?) )
     |(?:(?:Frau|Herr|Dr\.) )?[A-ZÄÖÜ][\w-]+(?= (?:seit|in|im|bei|beim|am
