@@ -231,8 +231,8 @@ VERB_LAST_CLAUSE = r"""(?P<subject>(?:ich|wir|er|sie|es|man)|(?:mein|unser)e? (?
     |sohn|tochter|frau|mann|\w*mutter|\w*vater|oma|opa|cousine?|nichte|neffe|enkel(?:in)?|freund(?:in)?|kolleg(?:e|in)
     |chef(?:in)?|nachbar(?:in)?|partner(?:in)?) [A-ZÄÖÜ][\w-]*
     (?= (?:seit|in|im|bei|beim|am|auf|aus|mit|nicht|eine?n?|keine?n?|gerne?|jeden?|\d+|\w+tags) )
-    |(?:mein|unser)e? [A-ZÄÖÜ][\w-]* (?:Frau|Herr|Dr\.) [A-ZÄÖÜ][\w-]*
-    |(?:mein|unser)e?(?: [A-ZÄÖÜ][\w-]*){2}(?=(?: [^\w\s]+)? [A-ZÄÖÜ][\w-]*(?: [a-zäöüß]+){1,2}\W*$)
+    |(?:mein|unser)e? [A-ZÄÖÜ][\w-]* (?:(?:Frau|Herr|Dr\.) [A-ZÄÖÜ][\w-]*
+    |(?!Frau|Herr)[A-ZÄÖÜ][\w-]*(?=(?: [^\w\s]+)? [A-ZÄÖÜ][\w-]*(?: [a-zäöüß]+){1,2}\W*$))
     |(?:mein|unser)(?:e|en|em|er|es)?(?: [a-zäöüß]+)?(?: [A-ZÄÖÜ][\w-]*)+?(?! [A-ZÄÖÜ][\w-]* (?:das|die|den|eine?n?) )
     |(?:(?:Frau|Herr|Dr\.) )?[A-ZÄÖÜ][\w-]+(?= (?:seit|in|im|bei|beim|am
     |jeden?|keine?n?|gerne?|nicht|\d+|\w+tags) )) (?P<rest>[^,;:]+) (?P<verb>[a-zäöüß]+)(?P<end>[^\w,;?]*)"""

@@ -40,6 +40,7 @@ HEARD = {
     "Merk dir, dass meine Tochter Zoë Geige spielt": "meine Tochter Zoë spielt Geige",
     "Merk dir, dass meine Mutter Eva Kaffee trinkt": "meine Mutter Eva trinkt Kaffee",
     "Merk dir, dass meine Frau Iris Nüsse nicht verträgt": "meine Frau Iris verträgt Nüsse nicht",
+    "Merk dir, dass meine Schwester Frau Kern kennt": "meine Schwester kennt Frau Kern",
     "Merk dir, dass unser Vermieter Herr Kern einen Hund hat": "unser Vermieter Herr Kern hat einen Hund",
     "Merk dir, dass unser Sohn Max 12 Jahre alt ist": "unser Sohn Max ist 12 Jahre alt",
     "Merk dir, dass Mia montags Cello und donnerstags Tennis spielt": "Mia spielt montags Cello und donnerstags Tennis",
