@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
-from itertools import accumulate
 from typing import Any
 
 from agent_cli import clock, text
@@ -278,25 +277,23 @@ def _messages(
     """The messages with what stands before the first one, and behind the last of the person's."""
     carried = "\n".join(filter(None, (leading["summaries"], leading["last session"])))  # they share a fence
     before = "\n\n".join(filter(None, (leading["profile"], carried, leading["earlier"])))
-    messages = [_as_sent(entry) for unit in units for entry in unit]
+    lone = [unit[0].id for unit in units[:-1] if len(unit) == 1]  # what the program has answered, or nobody
+    messages = [_as_sent(entry, alone=entry.id in lone) for unit in units for entry in unit]
     if not messages:  # a request for a session without messages
         return [Message("user", before=before)]
-    firsts = (0, *accumulate(map(len, units)))
-    for first, unit in zip(firsts, units[:-1], strict=False):
-        if len(unit) == 1 and capture.only_asks(unit[0].parts):
-            messages[first] = replace(messages[first], text=f"{messages[first].text} {_DONE}")
     messages[0] = replace(messages[0], before=before)
     last = max(index for index, message in enumerate(messages) if message.role == "user")
     messages[last] = replace(messages[last], after="\n\n".join(filter(None, (*trailing, messages[last].after))))
     return messages
 
 
-def _as_sent(entry: log.Entry) -> Message:
-    """The message as the model sees it: only the program writes fences."""
+def _as_sent(entry: log.Entry, alone: bool) -> Message:
+    """The message as the model sees it: only the program writes fences. `alone`: no reply follows, but a message."""
     message = entry.message
     if message.role == "user":
         asked = clock.local(entry.at, entry.utc_offset)
-        return replace(message, text=_asked(entry), after=text.fenced(f"Today is {asked:%A, %d %B %Y, %H:%M}."))
+        words = f"{_asked(entry)} {_DONE}" if alone and capture.only_asks(entry.parts) else _asked(entry)
+        return replace(message, text=words, after=text.fenced(f"Today is {asked:%A, %d %B %Y, %H:%M}."))
     if message.role == "tool":
         tool, words = message.tool_name, message.text
         if tool not in _UNCONDENSED:
