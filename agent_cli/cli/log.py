@@ -11,6 +11,7 @@ from agent_cli.cli import output
 from agent_cli.cli.invocation import Invocation, parse_moment
 from agent_cli.cli.options import AsJson, Limit, flag, group, noun, option
 from agent_cli.errors import UsageError
+from agent_cli.memory.conversations import sessions
 from agent_cli.memory.reports import records
 from agent_cli.store import events, ids, jobs
 
@@ -159,7 +160,8 @@ def run_jobs(
             if until_idle and done and not surveyed_again:  # what the jobs have written calls for others, once
                 surveyed_again, surveyed = True, float("-inf")
                 continue
-            if due or (until_idle and not jobs.are_running(app_.db, app_.time())):  # not while another process runs one
+            now = app_.time()  # not idle while another process runs a job, or a person waits for the model there
+            if due or (until_idle and not (jobs.are_running(app_.db, now) or sessions.awaits_model(app_.db, now))):
                 break
             time.sleep(_QUEUE_PAUSE)
     invocation.note(f"{text.counted(done, 'job was', 'jobs were')} run")

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -107,6 +108,22 @@ def test_what_is_left_running_behind_has_a_low_priority(talks, server):
     wait_until(lambda: jobs(talks).get("learn") == "done")
     assert seen
     assert min(seen) >= 10
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_questions_in_quick_succession_leave_one_process_behind(talks, server):
+    learned = threading.Event()
+    server.answer = lambda body: (
+        script.held("", answer(), learned) if facts.are_asked_for(body) else script.reply("Fine.", delay=0.5)
+    )
+    left = []
+    for number in range(5):
+        assert talks("ask", f"we live in Graz {number}", env={"AGENT_BACKGROUND_JOBS": "true"}).code == 0
+        left.append(len(list(nice_of_jobs(talks.db))))
+    assert max(left) == 1
+    learned.set()
+    wait_until(lambda: jobs(talks).get("learn") == "done")
+    wait_until(lambda: not list(nice_of_jobs(talks.db)))
 
 
 def nice_of_jobs(db):

@@ -20,7 +20,7 @@ from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 REST = timedelta(minutes=10)  # without a message, after which the server may lose the beginning of a conversation
-LOOK = 0.2  # seconds between two looks at the file; most jobs are done before the first
+_LOOK = 0.2  # seconds between two looks at the file; most jobs are done before the first
 INDEX, REPAIR = "index", "mend"  # kinds of jobs
 
 AskAfter = Callable[[int, Cancel], Callable[[str, bool], Iterator[str]] | None]
@@ -73,7 +73,7 @@ def watched(db: Database, time: Clock, given: Cancel) -> Iterator[Cancel]:
     cancel, ended = Cancel(), threading.Event()
 
     def watch() -> None:
-        if db.in_memory or ended.wait(LOOK):
+        if db.in_memory or ended.wait(_LOOK):
             return
         with db.another_connection() as separate:
             seen = None
@@ -82,7 +82,7 @@ def watched(db: Database, time: Clock, given: Cancel) -> Iterator[Cancel]:
                 if version != seen and sessions.awaits_model(separate, time()):
                     cancel()
                 seen = version
-                if ended.wait(LOOK):
+                if ended.wait(_LOOK):
                     return
 
     watching = threading.Thread(target=watch, name="person first", daemon=True)

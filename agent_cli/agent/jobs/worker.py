@@ -19,7 +19,7 @@ from typing import Any
 
 from agent_cli import clock, kinds
 from agent_cli.agent.jobs import summariser
-from agent_cli.agent.jobs.job_context import INDEX, LOOK, REPAIR, REST, Effect, JobContext, Postponed, text_of, watched
+from agent_cli.agent.jobs.job_context import INDEX, REPAIR, REST, Effect, JobContext, Postponed, text_of, watched
 from agent_cli.agent.listener import LEARN, REFLECT, REFLECT_DELAY
 from agent_cli.errors import AgentError, Cancelled, ContextExceeded, ModelUnavailable, StoreBusy, TimedOut
 from agent_cli.memory import tombstones
@@ -52,10 +52,12 @@ _LEAST_EXCHANGES = 2  # fewer, without a tool call, hold no procedure
 
 
 def run_one(context: JobContext) -> bool:
-    """Run the next job that is due; False when there is none. Raises Cancelled, with the job back in the queue."""
-    while jobs.any_due(context.db, context.time()) and sessions.awaits_model(context.db, context.time()):
-        context.cancel.wait(LOOK)
-    job = jobs.claim(context.db, context.time(), () if context.is_resting else APART)
+    """Run the next job that is due; False when there is none, or a person waits for the model in another process, which
+    sees to the jobs afterwards. Raises Cancelled, with the job back in the queue."""
+    now = context.time()
+    if sessions.awaits_model(context.db, now):
+        return False
+    job = jobs.claim(context.db, now, () if context.is_resting else APART)
     if job is None:
         return False
     limited = context.cancel.limited(TIME_LIMIT, f"not done within {TIME_LIMIT // 60} minutes")
