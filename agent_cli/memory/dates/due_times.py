@@ -203,11 +203,9 @@ def _moved(due: datetime, groups: Mapping[str, str]) -> datetime:
 
 def _amount(words: str) -> float:
     """Of "two and a half" or "a couple of"."""
-    if found := next((amount for amount, pattern in _HALVES if pattern.fullmatch(words)), 0):
-        return found
-    word = words.split()[0]
-    half = 0.5 if _AND_A_HALF.fullmatch(words) else 0
-    return (float(word) if word[0].isdigit() else spans.number(word)) + half
+    word, *half = words.split()
+    of_unit = (amount for each, amount in _FRACTIONS.items() if re.fullmatch(each, " ".join((word, *half))))
+    return next(of_unit, 0) or (float(word) if word[0].isdigit() else spans.number(word)) + 0.5 * bool(half)
 
 
 def _on_day(groups: Mapping[str, str], at: time | None, wall: datetime, tz: tzinfo, now: datetime) -> datetime:
@@ -275,13 +273,12 @@ def _future(wall: datetime, rules: tzinfo, now: datetime) -> datetime:
     return due
 
 
-_AMOUNT = (
-    rf"(?:\d{{1,4}}|<INDEFINITE>|{spans.NUMBER_WORDS}) <AND_A_HALF>|<ONE_AND_A_HALF>|<A_COUPLE_OF>"
-    rf"|\d{{1,4}}(?:\.\d)?|<HALF>|<INDEFINITE>|{spans.NUMBER_WORDS}"
-)
+_FRACTIONS = languages.table("FRACTIONS")
+_FRACTION, _NUMBER = "|".join(_FRACTIONS), rf"\d{{1,4}}(?:\.\d)?|<INDEFINITE>|{spans.NUMBER_WORDS}"
+_AMOUNT = rf"(?:{_NUMBER}) <AND_A_HALF>|{_FRACTION}|{_NUMBER}"
 _SPAN = (
     rf"(?P<amount>{_AMOUNT})\s*+(?P<unit>{spans.UNIT})"
-    rf"(?:(?: <AND> |\s*+)(?P<further>{_AMOUNT})\s*+(?P<smaller>{spans.UNIT})| <AND> (?P<further><HALF>))?"
+    rf"(?:(?: <AND> |\s*+)(?P<further>{_AMOUNT})\s*+(?P<smaller>{spans.UNIT})| <AND> (?P<further>{_FRACTION}))?"
 )
 _LEAD = rf"(?P<lead>{_SPAN} (?:(?P<earlier><BEFORE_TIME>)|<AFTER_TIME>) (?:<ARTICLE_OF_DATE>)?)"  # "10 minutes before"
 _DATE, _OF_MONTH = r"(?P<date>\d{1,2})(?:<NTH_ENDING>)?", "(?:<OF_MONTH>)?"
@@ -291,8 +288,6 @@ def _pattern(expression: str, words: tuple[str, ...] = ()) -> text.Pattern:
     return text.Pattern(languages.spaced(spans.any_of([languages.expand(expression)])), re.IGNORECASE, words)
 
 
-_HALVES = [(1.5, _pattern("<ONE_AND_A_HALF>")), (0.5, _pattern("<HALF>")), (2, _pattern("<A_COUPLE_OF>"))]
-_AND_A_HALF = _pattern(r"(?<!\S)\S++ <AND_A_HALF>")
 _LEADING = _pattern(_LEAD, languages.phrases("BEFORE_TIME") + languages.phrases("AFTER_TIME"))
 
 
@@ -301,9 +296,10 @@ def _patterns() -> dict[str, text.Pattern]:
     """By the kind of words that they find; compiled when first needed."""
     hours, day, short = spans.NUMBER_WORDS, spans.DAY, spans.SHORT_DAY
     month = rf"(?:{spans.SHORT_MONTH})\.?"
+    half = r"(?:[ap]\.m\.|(?:[ap]m|<CLOCK>)\b)"
     clock = (
-        rf"\d{{1,2}}:\d\d(?::\d\d)?(?:\s?(?:am|pm|<CLOCK>|h)\b)?|(?:{hours})\s<CLOCK>(?!\w)"
-        r"|\d{1,2}(?:\.\d\d)?\s?(?:am|pm|a\.m\.|p\.m\.|<CLOCK>)(?!\w)"
+        rf"\d{{1,2}}:\d\d(?::\d\d)?(?:\s?(?:{half}|h\b))?"
+        rf"|(?:\d{{1,2}}(?:\.\d\d)?\s?|(?!\w+ am\b)(?:{hours})\s){half}"  # "um neun am Montag"
     )
     points = rf"(?:{'|'.join(_SPOKEN)}) (?:\d{{1,2}}|{hours})\b|{clock}|{'|'.join(_POINT_HOURS)}"
     minutes = rf"(?:<AT_HOUR>|@)\s*(?P<lead>(?P<amount>\d{{1,2}}|{hours}) (?:(?P<earlier><TO_HOUR>)|<AFTER_TIME>) )"
@@ -324,7 +320,7 @@ def _patterns() -> dict[str, text.Pattern]:
     )
     patterns = {
         "repetition": _repeating(),
-        "duration": rf"(?<![\w-])in (?:<ABOUT>)?{_SPAN}(?![\w-])"
+        "duration": rf"(?<![\w-])in (?:<ABOUT>)?{_SPAN}(?:<OF_TIME>)?(?![\w-])"
         rf"|(?<![\w-])(?P<amount>{_AMOUNT})\s*+(?P<unit>{spans.UNIT}) <FROM_NOW>\b",
         "named_day": rf"(?<![\w-])(?=\w)(?:(?:{_LEAD}|<ON_DATE> )?+(?:{'|'.join(days)})|<DUE_ON> (?:{due}))"
         r"(?:(?<=\dT)|(?!['’]|[\w-]))",
@@ -351,7 +347,7 @@ def _repeating() -> str:
     rules = (
         rf"(?P<several>(?:<SEVERAL_TIMES>) (?:<PER> {units}|{adverbs}))\b",
         rf"(?:<ARTICLE_OF_DATE>)?(?:(?P<date>\d{{1,2}})(?:<NTH_ENDING>)|(?P<nth>{'|'.join(_NTH)}) (?P<nthday>{day})"
-        r"|(?P<end><LAST_DAY>)) <OF_EVERY_MONTH>",
+        r"|(?P<begin><FIRST_DAY>)|(?P<end><LAST_DAY>)) <OF_EVERY_MONTH>",
         rf"<EVERY> (?P<nth>{'|'.join((_NTH[0], *_NTH[2:]))}) (?P<nthday>{day})\b(?: <OF_EACH_MONTH>)?",
         rf"<EVERY> (?P<nth>{_NTH[1]}) (?P<nthday>{day}) <OF_EACH_MONTH>",  # else it is every other one
         r"(?P<work><WORKDAYS>)\b|(?P<weekend><WEEKENDS>)\b(?!['’])",
@@ -488,8 +484,8 @@ def _repetition(groups: Mapping[str, str], now: datetime) -> str:
         return f"FREQ={fixed}"
     if days := groups.get("days") or groups.get("ondays"):
         return _rule("WEEKLY", interval, f"BYDAY={_day_codes(days)}")
-    if "end" in groups:
-        return _rule("MONTHLY", interval, "BYMONTHDAY=-1")
+    if edge := next((day for name, day in (("begin", 1), ("end", -1)) if name in groups), 0):
+        return _rule("MONTHLY", interval, f"BYMONTHDAY={edge}")
     if "date" in groups:
         return _date_rule(interval, int(groups["date"]), groups.get("month", ""))
     adverb, unit = groups.get("adverb"), groups.get("per", "")

@@ -227,9 +227,9 @@ TODAY = r"today|(?P<part>tonight)|this(?= (?:morning|afternoon|evening|night))"
 TOMORROW, DAY_AFTER_TOMORROW = r"tom+or+ow|tmrw", r"(?:the )?day after tomorrow"
 OF_THIS_MONTH, OF_EVERY_MONTH = r"of (?:the|this) month", r"of (?:every|each) month"
 OF_EACH_MONTH = rf"{OF_EVERY_MONTH}|of the month"
-ABOUT, FROM_NOW, AND = r"about ", r"from now", r"and"
-HALF, AND_A_HALF, ONE_AND_A_HALF = r"half an?|a half", r"and a half", r"(?:an?|one) and a half"
-A_COUPLE_OF = r"(?:a )?couple of"
+ABOUT, FROM_NOW, AND, OF_TIME = r"(?:about|around) ", r"from now", r"and", r"['’]? time"
+AND_A_HALF = r"(?:and a half|1/2)"
+FRACTIONS = {"half an?|a half|1/2(?: an)?": 0.5, "(?:a )?quarter of an": 0.25, "(?:a )?couple of": 2}  # of a unit
 NO_TIME = r"some\s?(?:time|day)|one day|any\s?time|whenever|later|soon|eventually|never|no (?:certain )?time|none"
 AROUND_TIME = r"at|on|by|the|of|o'clock|and"
 _YOU_ARE_TO = r"(?:i(?:'d| would) like you|i want you|i need you|you need|you have)\s+to|you\s+(?:should|must)"
@@ -243,7 +243,7 @@ EVERY, OTHER = r"every|each|once (?:an?|per|every|each)", r"other|second|2nd"
 WORKDAYS, WEEKENDS = r"(?:every|each) (?:weekday|workday|working day)s?|weekdays", r"(?:every|each) weekend|weekends"
 SEVERAL_TIMES, PER = r"twice|thrice|(?:[2-9]|two|three|four|five|six) times|[2-9]x", r"an?|per|every|each"
 BETWEEN_DAYS, TO_DAY = r"and|or", r"to|until|till|through"
-ON_REPEATED, LAST_DAY = r"on(?: an?)?", r"(?:the )?last day"
+ON_REPEATED, FIRST_DAY, LAST_DAY = r"on(?: an?)?", r"(?:the )?first(?: day)?", r"(?:the )?last day"
 
 
 VERB = r"""(?:(?:is|are|was|were|has|have|had|does|do|did|can|could|would)(?:n't)?|won't|can't|will|must|lives?|likes?
@@ -280,8 +280,8 @@ AS_FOLLOWS = r"(?:this|that)"  # before a colon
 # "remember when we met", "remember that time in Rome": no request
 THINGS_PAST = r"""(?:when|where|who|whom|what|which|why|how|whether|if|those|all)\b|(?:that\s+|the\s+
     |you\s+)?(?:(?:time|day|night|evening|morning|week|summer|winter|year|one|guy|man|woman|girl|boy|movie|film|song
-    |book|place|trip|restaurant|story|conversation|thing)s?\b(?!')(?!\s+(?:is|are|was|were|has|can|will|heals|flies)\b)
-    |(?:that\s+)?(?:i|we)\s+(?:asked|told|said|mentioned|sent|showed|wrote)\b)"""
+    |book|place|trip|restaurant|story|conversation|thing)s?\b(?!')(?!\s+(?:is|are|was|were|has|can|will|heals|flies
+    |after\s+tomorrow)\b)|(?:that\s+)?(?:i|we)\s+(?:asked|told|said|mentioned|sent|showed|wrote)\b)"""
 TO_DO = r"to\s+(?=\w)"  # begins what is to be done
 FURTHER_REQUEST = r"""(?:and|then)\s+(?:(?:then|now|also|please)\s++){0,9}(?:tell|give|show|write|explain|list|what|how
     |why|can\s+you|could\s+you)\b"""

@@ -190,7 +190,7 @@ POINT_HOURS = {"mittag": 12, "mittags": 12, "mitternacht": 0}
 _QUARTER_TO = dict.fromkeys(("viertel vor", "dreiviertel", "drei viertel"), (-1, 45))
 SPOKEN_TIMES = {"halb": (-1, 30), "viertel nach": (0, 15), **_QUARTER_TO, "viertel": (-1, 15)}
 CLOCK, DAY_ENDING = r"uhr(?: \d\d)?", r"tag"
-AT_TIME, AT_HOUR, IN_PART = r"um|(?P<ends>bis)|gegen|zu", r"um", r"am|in der|zu"
+AT_TIME, AT_HOUR, IN_PART = r"um|(?P<ends>bis)|gegen|zu", r"um|gegen", r"am|in der|zu"
 BEFORE_TIME = TO_HOUR = r"vor"
 AFTER_TIME = r"nach"
 ARTICLE_OF_DATE, NTH_ENDING = r"de[mnr] ", r"\."
@@ -201,7 +201,7 @@ WEEKEND = r"(?:am )?(?:(?:de[nmr] )?(?:nächste|kommende|diese)[nrsm]? )?wochene
 TODAY = r"heute"
 TOMORROW, DAY_AFTER_TOMORROW = r"(?<!am\s)(?<!guten\s)morgen(?!s)", r"übermorgen"
 ABOUT, AND = r"etwa |ca\.? ", r"und"
-HALF, ONE_AND_A_HALF = r"einer? halben?", r"anderthalb|eineinhalb"
+FRACTIONS = {"einer? halben?": 0.5, "anderthalb|eineinhalb": 1.5, "einer? viertel": 0.25, "einer? dreiviertel": 0.75}
 NO_TIME = r"irgendwann|später|bald|demnächst|nie"
 AROUND_TIME = r"um|am|im|der|den|bis|uhr|und"
 _YOU_ARE_TO = r"(?:(?:kannst|könntest|würdest)\s+du|du\s+(?:musst|sollst|solltest))\s+mich"
@@ -217,7 +217,8 @@ EVERY, OTHER = r"(?:einmal )?jede[nrsm]?|alle|einmal (?:am|pro|im|in der)", r"zw
 OF_EVERY_MONTH, OF_EACH_MONTH = r"jedes monats", r"im monat|(?:des|jedes) monats"
 WORKDAYS, WEEKENDS = r"(?:jede[nrsm]?|alle) (?:werktag|wochentag)s?|werktags", r"jede[nrsm]? wochenende"
 SEVERAL_TIMES, PER = r"(?:[2-9]|zwei|drei|vier|fünf|sechs)\s?(?:mal|x)", r"am|pro|im|in der|jede[nrs]?"
-BETWEEN_DAYS, TO_DAY, ON_REPEATED, LAST_DAY = r"und", r"bis", r"am", r"letzten tag"
+BETWEEN_DAYS, TO_DAY, ON_REPEATED = r"und", r"bis", r"am"
+FIRST_DAY, LAST_DAY = r"ersten(?: tag)?", r"letzten tag"
 
 VERB = r"""(?:ist|sind|war|waren|hat|haben|hatte|heißt|heißen|wohnt|wohnen|lebt|leben|arbeitet|mag|mögen|liebt|hasst
     |isst|trinkt|fährt|spielt|spricht|kann|können|muss|will|wird|kommt|geht|kostet|steht|liegt|gehört|braucht|beginnt

@@ -134,6 +134,7 @@ REMINDERS = listed("""Tomorrow at 9 remind me to call Bob | in two hours remind 
     set a reminder to call Eve tomorrow at 10 | Can you set me a reminder to call Eve | remind me yesterday to sleep
     Yesterday remind me to sleep | remind me on wensday to call Bob | Morgen um 9 erinnere mich daran, Eva anzurufen
     Stell mir eine Erinnerung für morgen um 10: Eva anrufen | I need you to remind me at 5 to feed the cat
+    Remind me the day after tomorrow to pay
     I want you to remind me on wensday to call Bob | If it rains, remind me tomorrow to take an umbrella
     Erinnere mich bitte um 8 an Eva | Du musst mich am Freitag an die Miete erinnern""")
 JOINED = listed("""I have to leave soon but + remind me in 20 minutes to take the cake out

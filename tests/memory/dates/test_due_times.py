@@ -71,11 +71,15 @@ def times(words, now, zone, count):
         10 minutes before 8 pm → Fri 2026-11-20 19:50 | ten minutes past 8 → Sat 2026-11-21 08:10
         half an hour before 8 pm tomorrow → Sat 2026-11-21 19:30 | 10 Minuten vor 20 Uhr → Fri 2026-11-20 19:50
         1 hour and 10 minutes before midnight → Fri 2026-11-20 22:50 | 3 Tage vor dem 24.12. → Mon 2026-12-21 09:00
-        eine halbe Stunde vor 20 Uhr morgen → Sat 2026-11-21 19:30 | a week before 24 December → Thu 2026-12-17 09:00
+        eine Viertelstunde vor 20 Uhr morgen → Sat 2026-11-21 19:45 | a week before 24 December → Thu 2026-12-17 09:00
         dreiviertel vier → Sat 2026-11-21 15:45 | viertel vor acht → Sat 2026-11-21 07:45
         viertel nach acht → Sat 2026-11-21 08:15 | viertel vier → Sat 2026-11-21 15:15
         at ten to eight → Sat 2026-11-21 07:50 | tomorrow at 20 past 3 → Sat 2026-11-21 15:20
-        um zehn vor acht → Sat 2026-11-21 07:50 | at 5 to 8 pm → Fri 2026-11-20 19:55"""),
+        um zehn vor acht → Sat 2026-11-21 07:50 | at 5 to 8 pm → Fri 2026-11-20 19:55
+        in 1 1/2 hours → Fri 2026-11-20 20:00 | in 1/2 hour → Fri 2026-11-20 19:00 | 3:30 p.m. → Sat 2026-11-21 15:30
+        at nine pm → Fri 2026-11-20 21:00 | um neun am Montag → Mon 2026-11-23 09:00
+        in two weeks' time → Fri 2026-12-04 09:00 | in a quarter of an hour → Fri 2026-11-20 18:45
+        in einer Dreiviertelstunde → Fri 2026-11-20 19:15 | in around two hours → Fri 2026-11-20 20:30"""),
 )
 def test_a_time_in_words_is_the_coming_one(words, when):
     assert reckoned(words) == f"{when} {'+0200' if when[9:11] in ('04', '05') else '+0100'}"
@@ -149,6 +153,8 @@ def test_what_is_past_or_never_is_refused_with_a_sentence(words, why):
         ("jeden letzten Freitag 17:00", "FREQ=MONTHLY;BYDAY=-1FR", "2026-11-27T17:00:00"),
         ("täglich um 7:30", "FREQ=DAILY", "2026-11-21T07:30:00"),
         ("on the last day of each month at 9", "FREQ=MONTHLY;BYMONTHDAY=-1", "2026-11-30T09:00:00"),
+        ("on the first of every month", "FREQ=MONTHLY;BYMONTHDAY=1", "2026-12-01T09:00:00"),
+        ("am ersten Tag jedes Monats", "FREQ=MONTHLY;BYMONTHDAY=1", "2026-12-01T09:00:00"),
         ("am letzten Tag jedes Monats", "FREQ=MONTHLY;BYMONTHDAY=-1", "2026-11-30T09:00:00"),
         ("every day until 5 December", "FREQ=DAILY;UNTIL=20261205T090000", "2026-11-21T09:00:00"),
         ("täglich bis Freitag", "FREQ=DAILY;UNTIL=20261127T090000", "2026-11-21T09:00:00"),
@@ -184,7 +190,7 @@ def test_what_repeats_becomes_a_rule(words, rule, first):
         ("Guten Morgen sagen am Montag", "Guten Morgen sagen", "am Montag"),
         ("remind me to buy an apple tomorrow", "buy an apple", "tomorrow"),
         ("remind me at 8 to call mum", "call mum", "at 8"),
-        ("erinnere mich um 8 an den Zahnarzt", "den Zahnarzt", "um 8"),
+        ("erinnere mich gegen 8 an den Zahnarzt", "den Zahnarzt", "gegen 8"),
         ("Kannst du mich morgen daran erinnern, Brot zu kaufen?", "Brot kaufen?", "morgen"),
         ("Kannst du mich bitte um 8 an Eva erinnern?", "Eva?", "um 8"),
         ("erinnere mich morgen daran, Eva zu erinnern", "Eva erinnern", "morgen"),
