@@ -499,10 +499,11 @@ def _continuations(clause: str, part: str) -> list[str]:
     not repeated, because it may hold for both. Behind "My mother is 71" she is meant by "she" and "her"."""
     if (triple := triples.parse(clause)) is None:
         return []
-    before, name, _ = clause.partition(triple.subject)
+    before, name, _ = clause.partition(triple.object if clause.startswith(triple.object) else triple.subject)
     said = _BY_PERSON.match(clause) or triples.RELATION.match(clause)
     subject = f"{before}{name}" if name else said[0] if said else ""
-    if not subject or terms.is_negated(clause) or spans.without_future(clause, clause) != clause:
+    is_subject = clause.startswith(f"{subject} ")  # in "Anna's son Felix is 4" Anna is not
+    if not is_subject or terms.is_negated(clause) or spans.without_future(clause, clause) != clause:
         return [part]
     if triple.subject != triples.PERSON and triple.object[0].isdigit():
         part = _THEIR.sub(lambda _: f"{subject}'s ", _THEY.sub(lambda _: f"{subject} ", part))
