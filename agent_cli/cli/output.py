@@ -13,10 +13,11 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TextIO, TypeVar
 
 from agent_cli.errors import AgentError
+from agent_cli.messages import Failure
 from agent_cli.text import clean, map_texts, one_line
 
 if TYPE_CHECKING:
-    from agent_cli.render.styles import Display, LineRole
+    from agent_cli.render.styles import Display
 
 T = TypeVar("T")
 
@@ -59,12 +60,12 @@ def fields(rows: Iterable[tuple[str, Any]], width: int, indent: str = "") -> Non
     lines(f"{indent}{name:<{width}} {value}" for name, value in rows)
 
 
-def note(text: str, role: "LineRole | None" = None) -> None:
+def note(text: str) -> None:
     """Print a line on standard error: after the sign of its role, in a pipe after the name of the program."""
     if display := look(sys.stderr):
         from agent_cli.render.reply_lines import announced  # a pipe needs none of it
 
-        _write_stderr(announced(text, display, role))
+        _write_stderr(announced(text, display))
     else:
         _write_stderr(clean(f"agent: {text}"))
 
@@ -189,12 +190,8 @@ def fail(error: AgentError) -> NoReturn:
     if "--json" in options or "--stream-json" in options:
         kind = {"type": "error"} if "--stream-json" in sys.argv else {}
         put_json_line({"schema": 1, **kind, "error": {"code": error.code, "message": str(error)}})
-    elif sys.stderr.isatty():
-        from agent_cli.render.styles import FAILED  # a pipe needs none of it
-
-        note(str(error), FAILED)
     else:
-        note(str(error))
+        note(Failure(error))
     sys.exit(error.exit_code)
 
 

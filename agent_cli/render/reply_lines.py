@@ -41,9 +41,9 @@ _FIRST_WORDS = Pattern(
 )
 
 
-def announced(text: str, display: Display, role: LineRole | None = None) -> str:
+def announced(text: str, display: Display) -> str:
     """What the program says after the sign of its role, further lines below its first word; aloud after a word."""
-    role, lines = role or styles.ROLES.get(type(text), styles.PROGRAM), formatted(text, display, 2).split("\n")
+    role, lines = styles.ROLES.get(type(text), styles.PROGRAM), formatted(text, display, 2).split("\n")
     if role is not styles.PROGRAM or "\n" in text:
         return with_sign(lines, display, role)
     plain = with_sign(lines, replace(display, colour=False, weight=False), role)  # a remark stands back as a whole

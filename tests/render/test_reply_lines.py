@@ -80,7 +80,7 @@ def test_no_line_of_a_reply_begins_with_a_dot_or_a_question_mark(sign, look):
 def test_what_the_program_says_has_the_sign_of_its_role():
     colours, plain = Display(colour=True, wrap=True, width=lambda: 24), Display()
     assert announced(Receipt("kept f3"), colours) == "\x1b[32m✓\x1b[m kept f3"
-    assert announced("it broke", colours, FAILED) == "\x1b[31m✗\x1b[m it broke"
+    assert announced(Failure("it broke"), colours) == "\x1b[31m✗\x1b[m it broke"
     assert announced(Request("2 facts to review: /review"), plain) == "? 2 facts to review: /review"
     assert announced("used 2 things you said · /why", plain) == "· used 2 things you said · /why"
     assert announced(Failure("it broke"), plain) == "✗ it broke"

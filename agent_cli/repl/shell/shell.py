@@ -33,7 +33,7 @@ from agent_cli.memory.review import review
 from agent_cli.memory.skills import skills
 from agent_cli.messages import Failure, FromMemory, Part
 from agent_cli.render import layout, markdown, reply_lines, styles, terminal_features
-from agent_cli.render.styles import FAILED, PROGRAM, YOU, Display, LineRole, detect
+from agent_cli.render.styles import PROGRAM, YOU, Display, detect
 from agent_cli.repl import greeting
 from agent_cli.repl.commands import commands
 from agent_cli.repl.conversation import Conversation
@@ -274,7 +274,7 @@ class Shell:
         try:
             parts = prompt_input.attach(parts)
         except UsageError as error:
-            self._say(str(error), role=FAILED)
+            self._say(Failure(error))
             return line
         self._say(prompt_input.summary(parts))
         await self._work(self._conversation.turn(parts))
@@ -297,7 +297,7 @@ class Shell:
                 message = _STILL_ABSENT
             case errors.ModelFailed() if self._stored:
                 message += " · /retry asks again"
-        self._say(message, role=FAILED)
+        self._say(Failure(message))
         return line if isinstance(error, StoreError) and not self._stored else ""
 
     async def _prepare(self) -> None:
@@ -433,10 +433,10 @@ class Shell:
             self._say(f"resume: agent -r {session.handle}")
         background.start(self._app)  # also when /close has ended the session before
 
-    def _say(self, *texts: str, role: LineRole | None = None) -> None:
+    def _say(self, *texts: str) -> None:
         """Print what the program says; nothing of a text that is empty."""
         for text in filter(None, texts):
-            line = reply_lines.announced(text, self.display, role)
+            line = reply_lines.announced(text, self.display)
             _print(f"{terminal_features.linked_files(line, self.display.terminal)}\n")
 
 
