@@ -99,7 +99,6 @@ def review(
     session: str = option("--session", "Only what was said or learned in this session.", ""),
     check: bool = flag("--check", "Print how many wait; exit 1 if any does."),
     as_json: AsJson = False,
-    screen_reader: bool = flag("--screen-reader", "Sentences and numbers instead of keys.", envvar="ACCESSIBLE"),
 ) -> None:
     """Decide on what waits for your yes; without a terminal, print it."""
     from agent_cli.memory.conversations import sessions  # not for a yes alone
@@ -120,7 +119,7 @@ def review(
     _refuse_child(app)
     if not is_possible():  # what is typed could be anybody's
         raise NobodyAsked(terminal.NOT_OWN)
-    _decide(app, among, screen_reader)
+    _decide(app, among)
 
 
 def _print(proposals: list["Proposal"], app: App, as_json: bool) -> None:
@@ -136,7 +135,7 @@ def _print(proposals: list["Proposal"], app: App, as_json: bool) -> None:
             output.lines(line for line, _ in page)
 
 
-def _decide(app: App, session: int | None, screen_reader: bool) -> None:
+def _decide(app: App, session: int | None) -> None:
     import asyncio
 
     from prompt_toolkit.utils import is_dumb_terminal
@@ -148,7 +147,7 @@ def _decide(app: App, session: int | None, screen_reader: bool) -> None:
     async def decide() -> int:
         if is_dumb_terminal():  # on other terminals Ctrl-C is a key
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, LineReader.interrupt)
-        return await ReviewScreen(app.memory, app.config.editor, screen_reader=screen_reader, session=session).run()
+        return await ReviewScreen(app.memory, app.config.editor, session=session).run()
 
     try:
         decided = asyncio.run(decide())

@@ -68,17 +68,10 @@ class Display:
         return styled(text, self.shown(style))
 
 
-def detect(
-    stream: TextIO,
-    environ: Mapping[str, str],
-    color: Color = "auto",
-    *,
-    plain: bool = False,
-    screen_reader: bool = False,
-) -> Display:
+def detect(stream: TextIO, environ: Mapping[str, str], color: Color = "auto", *, plain: bool = False) -> Display:
     """What to draw on the stream. A flag beats NO_COLOR, which beats FORCE_COLOR."""
     terminal, dumb = stream.isatty(), environ.get("TERM") == "dumb"
-    screen_reader = screen_reader or environ.get("ACCESSIBLE", "").lower() not in ("", "0", "false", "no")
+    screen_reader = environ.get("ACCESSIBLE", "").lower() not in ("", "0", "false", "no")
     simple = plain or dumb or screen_reader
     wanted = color == "always"
     if color == "auto" and not environ.get("NO_COLOR"):

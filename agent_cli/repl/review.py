@@ -38,18 +38,10 @@ _MAX_BATCH = 50  # proposals that one typed yes keeps: more cannot be read throu
 class ReviewScreen:
     """One pass through the queue, of a session or of all; `at_prompt`: the person goes on with slash commands."""
 
-    def __init__(
-        self,
-        reviewer: MemoryContext,
-        editor: str,
-        *,
-        screen_reader: bool = False,
-        session: int | None = None,
-        at_prompt: bool = False,
-    ):
-        self._reviewer, self._editor, self._screen_reader, self._session = reviewer, editor, screen_reader, session
-        self._at_prompt = at_prompt
-        self._display = styles.detect(sys.stdout, os.environ, screen_reader=screen_reader)
+    def __init__(self, reviewer: MemoryContext, editor: str, *, session: int | None = None, at_prompt: bool = False):
+        self._reviewer, self._editor, self._session, self._at_prompt = reviewer, editor, session, at_prompt
+        self._display = styles.detect(sys.stdout, os.environ)
+        self._screen_reader = self._display.screen_reader
         self._queue = review.pending(reviewer, session)
         self._index = 0
         self._kind = ""  # whose page is shown

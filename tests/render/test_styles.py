@@ -44,7 +44,7 @@ class Screen(io.StringIO):
         ({}, {"plain": True}, ""),
         ({"ACCESSIBLE": "1"}, {}, "screen_reader"),
         ({"ACCESSIBLE": "0"}, {}, "colour weight markdown spinner"),
-        ({}, {"screen_reader": True, "color": "always"}, "screen_reader"),
+        ({"ACCESSIBLE": "1"}, {"color": "always"}, "screen_reader"),
     ],
 )
 def test_at_a_terminal(environ, flags, expected):

@@ -1,6 +1,5 @@
 """The slash commands for facts and skills. What was pasted at this prompt is not accepted, but waits for approval."""
 
-import os
 from dataclasses import replace
 
 from agent_cli import clock, text
@@ -42,8 +41,7 @@ def review_(conversation: Conversation, argument: str) -> Screen:
     app = conversation.app
 
     async def show() -> None:
-        aloud = bool(os.environ.get("ACCESSIBLE"))
-        if await ReviewScreen(app.memory, app.config.editor, screen_reader=aloud, at_prompt=True).run():
+        if await ReviewScreen(app.memory, app.config.editor, at_prompt=True).run():
             upkeep.after_turn(app, app.db)
 
     return Screen(show)

@@ -38,7 +38,7 @@ from prompt_toolkit.utils import is_dumb_terminal
 
 from agent_cli import terminal
 from agent_cli.render.layout import cut, wrap, wrapped
-from agent_cli.render.styles import YOU
+from agent_cli.render.styles import YOU, detect
 from agent_cli.repl.keyboard.keys import ENTERS, NEWLINE, SEND, KeyAhead, text_of, typed_ahead
 from agent_cli.text import clean
 from agent_cli.values import frozen
@@ -472,7 +472,7 @@ class PickerList:
 
 async def choose(offered: PickerList) -> str:
     """The key of the choice; empty when the person leaves."""
-    if not (is_dumb_terminal() or os.environ.get("ACCESSIBLE")):
+    if not (is_dumb_terminal() or detect(sys.stdout, os.environ).screen_reader):
         try:
             return await Screen(offered).application().run_async(handle_sigint=False)
         finally:  # what the screen leaves is searched while nobody waits

@@ -80,7 +80,7 @@ def walk(reviewer):
     def go(*keys, between=None, screen_reader=False, editor="", ahead=""):
         async def person(pipe, calm):
             pipe.send_text(ahead) if ahead else None
-            task = asyncio.create_task(ReviewScreen(reviewer, editor, screen_reader=screen_reader).run())
+            task = asyncio.create_task(ReviewScreen(reviewer, editor).run())
             await calm.come()
             for number, key in enumerate(keys):
                 if between and number == between[0]:
@@ -94,7 +94,10 @@ def walk(reviewer):
                 await calm.come()
             await task
 
-        return sit_down(person)
+        with pytest.MonkeyPatch.context() as patch:
+            if screen_reader:
+                patch.setenv("ACCESSIBLE", "1")
+            return sit_down(person)
 
     return go
 

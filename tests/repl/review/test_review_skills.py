@@ -282,7 +282,7 @@ def test_what_the_review_looks_like(look, queue, walk, monkeypatch, request):
         monkeypatch.setenv(option, "1")
     keys = ["n", "o", "b", "y", "s", "y", "q"]
     numbers = ["3", ENTER, "7", ENTER, "2", ENTER, "1", ENTER, "6", ENTER, "1", ENTER]
-    shown = walk(*(numbers if "ACCESSIBLE" in options else keys[:-1]), screen_reader="ACCESSIBLE" in options)
+    shown = walk(*(numbers if "ACCESSIBLE" in options else keys[:-1]))
     lines = STYLE.sub("", shown).split("\n")
     assert [line for line in lines if cell_width(line) > int(width) and "ACCESSIBLE" not in options] == []
     file = SCREENS / f"{look.replace(' ', '-')}.txt"
