@@ -447,6 +447,7 @@ def _problem(outcome: turns.Outcome) -> str:
 Scheduler = Literal["systemd", "crontab"]
 
 _NAME = "agent-cli-schedules"
+_SYSTEMCTL = ("systemctl", "--user")
 _MARK = "# agent-cli schedules"  # ends our line in the crontab, so that it is found again
 _VARIABLES = ("AGENT_CONFIG", "XDG_CONFIG_HOME", "OLLAMA_HOST", "TZ")  # variables of this shell that a timer would lack
 _TIMER = """\
@@ -510,10 +511,10 @@ def install(
     if by == "systemd":
         for path, words in files.items():
             write_file(path, words.rstrip("\n"))
-        _systemctl("daemon-reload")
-        _systemctl("enable", "--now", timer.name)
+        _completed([*_SYSTEMCTL, "daemon-reload"])
+        _completed([*_SYSTEMCTL, "enable", "--now", timer.name])
     else:
-        _write_crontab([*_other_lines(), line])
+        _completed(["crontab", "-"], f"{_other_lines()}{line}\n")
     output.say(f"installed: schedules run by {by} (agent schedule uninstall takes it out)")
     if by == "systemd":
         output.note("it runs while you are logged in; `loginctl enable-linger` lets it run when you are not")
@@ -530,20 +531,20 @@ def uninstall(yes: Yes = False) -> None:
     if not yes:
         consent.confirm("take this out?", "nothing was changed", look="")
     if "systemd" in found:
-        _systemctl("disable", "--now", _units()[-1].name, may_fail=True)
+        _completed([*_SYSTEMCTL, "disable", "--now", _units()[-1].name], may_fail=True)
         for file in _units():
             file.unlink(missing_ok=True)
-        _systemctl("daemon-reload", may_fail=True)
+        _completed([*_SYSTEMCTL, "daemon-reload"], may_fail=True)
     if "crontab" in found:
-        _write_crontab(_other_lines())
+        _completed(["crontab", "-"], _other_lines())
     output.say("taken out: schedules run only while `agent schedule run` does")
 
 
 def _available_scheduler() -> Scheduler:
     """The scheduler that this machine has. Raises UsageError where it has none."""
     with suppress(OSError, subprocess.SubprocessError):
-        asked = ["systemctl", "--user", "show-environment"]
-        if shutil.which("systemctl") and not subprocess.run(asked, capture_output=True, timeout=5).returncode:
+        asked = [*_SYSTEMCTL, "show-environment"]
+        if shutil.which(asked[0]) and not subprocess.run(asked, capture_output=True, timeout=5).returncode:
             return "systemd"
     if shutil.which("crontab"):
         return "crontab"
@@ -582,31 +583,21 @@ def _installed() -> list[Scheduler]:
 
 def _crontab_lines() -> list[str]:
     """The lines of the person's crontab. Raises AgentError where it cannot be read: it must not be overwritten."""
-    ran = _completed(["crontab", "-l"])
+    ran = _completed(["crontab", "-l"], may_fail=True)
     if ran.returncode and "no crontab" not in ran.stderr.lower():
         raise AgentError(f"your crontab cannot be read: {ran.stderr.strip() or 'crontab -l failed'}")
     return ran.stdout.splitlines() if not ran.returncode else []
 
 
-def _other_lines() -> list[str]:
-    return [line for line in _crontab_lines() if not line.endswith(_MARK)]
+def _other_lines() -> str:
+    return "".join(f"{line}\n" for line in _crontab_lines() if not line.endswith(_MARK))
 
 
-def _write_crontab(lines: Sequence[str]) -> None:
-    ran = _completed(["crontab", "-"], "".join(f"{line}\n" for line in lines))
-    if ran.returncode:
-        raise AgentError(f"your crontab was not changed: {ran.stderr.strip() or 'crontab failed'}")
-
-
-def _systemctl(*words: str, may_fail: bool = False) -> None:
-    ran = _completed(["systemctl", "--user", *words])
-    if ran.returncode and not may_fail:
-        reason = ran.stderr.strip() or f"it ended with {ran.returncode}"
-        raise AgentError(f"`systemctl --user {' '.join(words)}` failed: {reason}")
-
-
-def _completed(command: Sequence[str], given: str = "") -> "subprocess.CompletedProcess[str]":
+def _completed(command: Sequence[str], given: str = "", may_fail: bool = False) -> "subprocess.CompletedProcess[str]":
     try:
-        return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+        ran = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
     except OSError as error:
         raise AgentError(f"{command[0]} cannot be run: {error.strerror}") from error
+    if ran.returncode and not may_fail:
+        raise AgentError(f"`{shlex.join(command)}` failed: {ran.stderr.strip() or f'it ended with {ran.returncode}'}")
+    return ran
