@@ -8,6 +8,7 @@ keyboard protocol of kitty Ctrl-C and others are sequences too: they are transla
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal
 from urllib.parse import quote
 
@@ -17,7 +18,14 @@ from agent_cli.values import frozen
 _END = "\x1b\\"
 _ADDRESS = Pattern(r"https?://[^\s\x1b<>\"'`|\\^{}\[\]]*[^\s\x1b<>\"'`|\\^{}\[\].,:;!?)*_~]")
 _PATH = Pattern(r"(?<![\w/.:@+-])/(?:[\w.@+-]+/)+[\w.@+-]*\w")
-KITTY_KEYS, OTHER_KEYS = ("\x1b[>1u", "\x1b[<u"), ("\x1b[>4;1m", "\x1b[>4m")
+
+Modes = tuple[str, str]
+"""What switches something on, and off again; both are empty where a terminal has no such thing."""
+_TITLE: Modes = ("\x1b[22;2t", "\x1b[23;2t")
+_AT_ONCE: Modes = ("\x1b[?2026h", "\x1b[?2026l")
+_FOCUS: Modes = ("\x1b[?1004h", "\x1b[?1004l")
+KITTY_KEYS: Modes = ("\x1b[>1u", "\x1b[<u")
+OTHER_KEYS: Modes = ("\x1b[>4;1m", "\x1b[>4m")
 _NOTIFIES = {"9": "\x1b]9;{}" + _END, "777": "\x1b]777;notify;agent;{}" + _END, "bell": "\a"}
 
 
@@ -25,11 +33,11 @@ _NOTIFIES = {"9": "\x1b]9;{}" + _END, "777": "\x1b]777;notify;agent;{}" + _END, 
 class Features:
     links: bool = False
     marks: bool = False
-    title: bool = False
-    at_once: bool = False  # several writes are shown together
-    focus: bool = False  # it says when its window gets and loses the focus
+    title: Modes = ("", "")  # keeps the title that the window has, and brings it back
+    at_once: Modes = ("", "")  # several writes are shown together
+    focus: Modes = ("", "")  # it says when its window gets and loses the focus
     notify: Literal["", "9", "777", "bell"] = ""
-    keys: tuple[str, str] = ("", "")  # on and off: what makes Shift-Enter differ from Enter
+    keys: Modes = ("", "")  # Shift-Enter differs from Enter
 
     def link(self, address: str, words: str) -> str:
         """The words as a link; as they are where there are no links, or the address is neither web nor file."""
@@ -42,53 +50,37 @@ class Features:
         return f"\x1b]133;{letter}{_END}" if self.marks else ""
 
     def titled(self, name: str) -> str:
-        return f"\x1b]2;{clean(name)}{_END}" if self.title else ""
+        return f"\x1b]2;{clean(name)}{_END}" if self.title[0] else ""
 
     @property
-    def title_modes(self) -> tuple[str, str]:
-        """What keeps the title that the window has, and what brings it back."""
-        return ("\x1b[22;2t", "\x1b[23;2t") if self.title else ("", "")
-
-    @property
-    def prompt_modes(self) -> tuple[str, str]:
+    def prompt_modes(self) -> Modes:
         """What is on while keys are read, and what ends it: no other program would understand such keys."""
-        on, off = self.focus_reports
-        return self.keys[0] + on, off + self.keys[1]
-
-    @property
-    def focus_reports(self) -> tuple[str, str]:
-        return ("\x1b[?1004h", "\x1b[?1004l") if self.focus else ("", "")
-
-    @property
-    def at_once_modes(self) -> tuple[str, str]:
-        return ("\x1b[?2026h", "\x1b[?2026l") if self.at_once else ("", "")
+        return self.keys[0] + self.focus[0], self.focus[1] + self.keys[1]
 
     def notification(self, words: str) -> str:
         return _NOTIFIES[self.notify].format(clean(words).replace(";", ",")) if self.notify else ""
 
 
-_ALL = Features(links=True, marks=True, title=True, at_once=True, focus=True, notify="9", keys=KITTY_KEYS)
-_XTERM = Features(title=True, focus=True, notify="bell", keys=OTHER_KEYS)
-_NEW_TMUX = Features(links=True, marks=True, title=True, focus=True, notify="bell", keys=OTHER_KEYS)
-_CODE = Features(links=True, marks=True, title=True, focus=True, notify="bell")
+_ALL = Features(links=True, marks=True, title=_TITLE, at_once=_AT_ONCE, focus=_FOCUS, notify="9", keys=KITTY_KEYS)
+_XTERM = Features(title=_TITLE, focus=_FOCUS, notify="bell", keys=OTHER_KEYS)
+_NEW_TMUX = Features(links=True, marks=True, title=_TITLE, focus=_FOCUS, notify="bell", keys=OTHER_KEYS)
+_CODE = Features(links=True, marks=True, title=_TITLE, focus=_FOCUS, notify="bell")
 _BY_PROGRAM = {  # TERM_PROGRAM
     **dict.fromkeys(("ghostty", "wezterm", "iterm.app", "kitty"), _ALL),
     "vscode": _CODE,
-    "mintty": Features(links=True, title=True, focus=True, notify="bell", keys=OTHER_KEYS),
-    "apple_terminal": Features(title=True, focus=True, notify="bell"),
-    "warpterminal": Features(links=True, title=True),
+    "mintty": Features(links=True, title=_TITLE, focus=_FOCUS, notify="bell", keys=OTHER_KEYS),
+    "apple_terminal": Features(title=_TITLE, focus=_FOCUS, notify="bell"),
+    "warpterminal": Features(links=True, title=_TITLE),
 }
 _BY_TERM = {  # what TERM begins with
     **dict.fromkeys(("xterm-kitty", "xterm-ghostty", "wezterm"), _ALL),
-    "foot": Features(links=True, marks=True, title=True, at_once=True, focus=True, notify="777", keys=KITTY_KEYS),
-    **dict.fromkeys(
-        ("alacritty", "rio"), Features(links=True, title=True, at_once=True, focus=True, notify="bell", keys=KITTY_KEYS)
-    ),
+    "foot": replace(_ALL, notify="777"),
+    **dict.fromkeys(("alacritty", "rio"), replace(_ALL, marks=False, notify="bell")),
 }
 _BY_VARIABLE = {  # set by the terminal, to the programs in it
     "KITTY_WINDOW_ID": _ALL,
     "WT_SESSION": _CODE,
-    **dict.fromkeys(("KONSOLE_VERSION", "VTE_VERSION"), Features(links=True, title=True, focus=True, notify="bell")),
+    **dict.fromkeys(("KONSOLE_VERSION", "VTE_VERSION"), replace(_CODE, marks=False)),
     "XTERM_VERSION": _XTERM,
 }
 

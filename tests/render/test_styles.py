@@ -148,9 +148,9 @@ def test_keys_of_the_protocol_of_kitty_mean_what_they_did_before(sent, plain):
 
 
 def test_what_is_written_at_once_and_where_keys_are_read_is_ended_again():
-    assert KITTY.at_once_modes == ("\x1b[?2026h", "\x1b[?2026l")
+    assert KITTY.at_once == ("\x1b[?2026h", "\x1b[?2026l")
     assert KITTY.prompt_modes == ("\x1b[>1u\x1b[?1004h", "\x1b[?1004l\x1b[<u")
-    assert Features().at_once_modes == ("", "")
+    assert Features().at_once == ("", "")
     assert Features().prompt_modes == ("", "")
     assert Features().mark("A") + Features().titled("x") + Features().notification("x") == ""
     assert terminal_features.Features(marks=True).mark("C") == "\x1b]133;C\x1b\\"

@@ -10,6 +10,7 @@ import gc
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from prompt_toolkit import filters
@@ -96,16 +97,12 @@ def understand(input: Input) -> None:
 def add_modes(output: Output, modes: tuple[str, str]) -> None:
     """Have an output set these modes where it has pastes bracketed, and end them there: while keys are read."""
 
-    def joined(bracket: Callable[[], None], sent: str) -> Callable[[], None]:
-        def send() -> None:
-            bracket()
-            output.write_raw(sent)
-
-        return send
+    def send(bracket: Callable[[], None], sent: str) -> None:
+        bracket()
+        output.write_raw(sent)
 
     for name, sent in zip(("enable_bracketed_paste", "disable_bracketed_paste"), modes, strict=True):
-        if sent:
-            setattr(output, name, joined(getattr(output, name), sent))
+        setattr(output, name, partial(send, getattr(output, name), sent))
 
 
 class KeyAhead(KeyPress):

@@ -106,7 +106,7 @@ class Shell:
     async def run(self, first: Sequence[Part] = ()) -> int:
         """Run one conversation after another; returns the exit code: 0, or that of the signal that ended it."""
         self._install_signal_handlers()
-        keep_title, restore_title = self.display.terminal.title_modes
+        keep_title, restore_title = self.display.terminal.title
         _print(f"{keep_title}{self.display.terminal.titled('agent')}")
         self._greet()
         line = ""
@@ -352,7 +352,7 @@ class Shell:
             sys.stdout, self.display, show_thinking=current.show_thinking, waiting=lambda: current.waiting
         )
         try:
-            modes = self.display.terminal.focus_reports
+            modes = self.display.terminal.focus
             with TurnKeyboard(self._prompt.input, runner.cancel, renderer.below.show, modes) as keyboard:
                 while (event := await events.get()) is not None:
                     if isinstance(event, ApprovalNeeded):
@@ -512,7 +512,7 @@ class LineBelow:
         self._lock = threading.RLock()
         self._line = ""
         self._drawn = self._begun = False
-        self._begin, self._end = display.terminal.at_once_modes
+        self._begin, self._end = display.terminal.at_once
 
     def show(self, line: str) -> None:
         """Show the end of this line below the text, after the person's sign; nothing when it is empty."""
