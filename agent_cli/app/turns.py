@@ -73,13 +73,10 @@ class Outcome:
     error: AgentError | None = None
 
 
-def run_once(
-    app: App, parts: Sequence[Part], kind: str, cancel: Cancel | None = None, *, title: str = "", **asked: Any
-) -> Outcome:
+def run_once(app: App, parts: Sequence[Part], kind: str, cancel: Cancel, *, title: str = "", **asked: Any) -> Outcome:
     """Run one turn unattended, in a session of its own. `asked`: other fields of the Question. Raises Cancelled."""
     refused: dict[str, None] = {}
     error: AgentError | None = None
-    cancel = Cancel() if cancel is None else cancel
 
     def refuse(call: ToolCall) -> None:
         refused[call.name] = None

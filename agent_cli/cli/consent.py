@@ -8,7 +8,6 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from typer import Exit
@@ -61,12 +60,11 @@ def answer(question: str) -> str:
     return key_reader.ask(clean(question), key=False)
 
 
-def confirm(question: str, without: str, look: str = "--dry-run", shown: Iterable[str] = ()) -> None:
-    """Show lines, and have the person type yes; `look`: a flag that only shows. Raises UsageError and AgentError."""
+def confirm(question: str, without: str, look: str = "--dry-run") -> None:
+    """Have the person type yes; `look`: a flag that only shows. Raises UsageError and AgentError."""
     if not is_possible():
         first = f"look at it with {look}, then " if look else ""
         raise UsageError(f"{without}: {first}say --yes, or run it at a terminal")
-    output.lines(shown)
     if answer(f"{question} type yes: ") != "yes":
         raise AgentError(without)
 

@@ -56,9 +56,7 @@ def command(
         return
     if handles and not about and not selection.are_handles(handles):
         about, handles = " ".join(handles), None
-    example = "2026-03-01"
-    begins = parse_moment(since, app_.time(), example=example)
-    ends = parse_moment(until, app_.time(), timedelta(), example)
+    begins, ends = parse_moment(since, app_.time()), parse_moment(until, app_.time(), timedelta())
     if not (handles or session or about or begins or ends):
         _resume(app_, "", as_json)
         return

@@ -24,10 +24,8 @@ if TYPE_CHECKING:
     from agent_cli.memory.conversations.sessions import Session
 
 
-def parse_moment(
-    text: str | None, now: datetime, before_day_end: timedelta | None = None, example: str = "2026-11-20"
-) -> datetime | None:
-    """The moment that a typed day or time names; None without one. Raises UsageError, which shows the example.
+def parse_moment(text: str | None, now: datetime, before_day_end: timedelta | None = None) -> datetime | None:
+    """The moment that a typed day or time names; None without one. Raises UsageError.
 
     A day without a time is its first moment, or with `before_day_end` the moment that long before its end.
     """
@@ -38,7 +36,7 @@ def parse_moment(
         whole_day = len(text) == 10
         return found + timedelta(days=1) - before_day_end if whole_day and before_day_end is not None else found
     except (ValueError, OverflowError) as error:
-        raise UsageError(f"{text!r} is not a day: write it like {example}") from error
+        raise UsageError(f"{text!r} is not a day: write it like 2026-11-20") from error
 
 
 def opened(file: Path) -> TextIO:

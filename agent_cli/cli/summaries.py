@@ -230,8 +230,8 @@ def apply(app_: App, yes: bool = flag("--yes", "Do not ask: you have seen what w
         output.note(_NOT_OLD)
         return
     if not yes:
-        shown = [f"to be removed: {_format_counts(_counts(going))}"]
-        consent.confirm("remove it for good?", "nothing was removed", shown=shown)
+        what = f"to be removed: {_format_counts(_counts(going))}"
+        consent.confirm(f"{what}\nremove it for good?", "nothing was removed")
     removed: Counter[str] = Counter()
     for level, count in retention.run(app_.db, limits, app_.time):
         removed[level] += count

@@ -37,7 +37,7 @@ def app(tmp_path):
 
 
 def run(app, cancel=None):
-    return turns.run_once(app, [Part("What is new?", "schedule")], "schedule", cancel)
+    return turns.run_once(app, [Part("What is new?", "schedule")], "schedule", cancel or Cancel())
 
 
 def test_an_answer_is_a_value_and_its_session_is_over(app):

@@ -195,7 +195,7 @@ WRONG = [
     (["n1", "m9"], "there is no message m9; `agent search` finds what there is"),
     (["--topic", "Graz"], "nothing is remembered about 'Graz': nothing was erased"),
     (["--session", "s9"], "there is no session s9; `agent sessions list` shows them all"),
-    (["--since", "soon"], "'soon' is not a day: write it like 2026-03-01"),
+    (["--since", "soon"], "'soon' is not a day: write it like 2026-11-20"),
     (["n1", "--topic", "milk"], "name rows by their handles, or by a topic and a time: not both at once"),
     ([], "say what to erase: handles as in m9, --topic, --session, --since or --until"),
 ]

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from agent_cli.app import turns
+from agent_cli.llm.model import Cancel
 from agent_cli.memory.reports import records
 from agent_cli.messages import Part
 from tests.ollama_server import script
@@ -51,7 +52,7 @@ def test_a_request_that_was_answered_with_nothing_counts_too(tmp_path, server):
     server.play(
         script.reply("", prompt_tokens=1000, tokens=10), script.reply("In the cellar.", prompt_tokens=1100, tokens=5)
     )
-    outcome = turns.run_once(app, [Part("where is the router?", "schedule")], "schedule")
+    outcome = turns.run_once(app, [Part("where is the router?", "schedule")], "schedule", Cancel())
     assert outcome.transcript.usage == TOTAL
     (row,) = records.token_usage(app.db, "person", "turn", 1)
     assert {name: row[name] for name in TOTAL} == TOTAL

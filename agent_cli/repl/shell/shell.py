@@ -33,7 +33,7 @@ from agent_cli.memory.review import review
 from agent_cli.memory.skills import skills
 from agent_cli.messages import Failure, FromMemory, Part
 from agent_cli.render import layout, markdown, reply_lines, styles, terminal_features
-from agent_cli.render.styles import PROGRAM, YOU, Display, detect
+from agent_cli.render.styles import PROGRAM, YOU, Display
 from agent_cli.repl import greeting
 from agent_cli.repl.commands import commands
 from agent_cli.repl.conversation import Conversation
@@ -51,7 +51,7 @@ _STILL_ABSENT = "no model server answers; what you said is kept, /retry asks it 
 _HUNG_UP, _TERMINATED = 129, 143  # exit codes
 
 
-def run(app: App, session: Session | None, first: Sequence[Part] = (), display: Display | None = None) -> None:
+def run(app: App, session: Session | None, first: Sequence[Part], display: Display) -> None:
     """Run until the person leaves; `first` is sent at once. Raises AgentError, or SystemExit after a signal."""
     if not terminal.is_own(sys.stdin.fileno(), sys.stdout.fileno()):
         raise errors.NobodyAsked(terminal.NOT_OWN)
@@ -75,10 +75,10 @@ def _lock(app: App) -> None:
 
 
 class Shell:
-    def __init__(self, app: App, session: Session | None, display: Display | None = None):
+    def __init__(self, app: App, session: Session | None, display: Display):
         self._app = app
         self._conversation = Conversation(app, session)
-        self.display = display or detect(sys.stdout, os.environ)
+        self.display = display
         self._model_offer = greeting.ModelOffer(app)
         self._runner: Runner | None = None
         self._prompt = prompt_input.PromptInput(app, lambda: self._conversation.id, self._say, self.display)

@@ -72,7 +72,7 @@ def at_prompt(app, person):
     """Let somebody sit at the shell; `person(keyboard, line)`."""
 
     async def sit(keyboard):
-        shell = Shell(app, None)
+        shell = Shell(app, None, Display())
         running = asyncio.create_task(shell.run())
         await until(lambda: shell._prompt._prompt.app.is_running)
         await person(keyboard, shell._prompt)

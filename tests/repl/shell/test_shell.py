@@ -8,6 +8,7 @@ from threading import Event
 
 import pytest
 
+from agent_cli.render.styles import Display
 from agent_cli.repl.shell.shell import Shell
 from agent_cli.store.db import Database
 from tests.ollama_server import script
@@ -221,7 +222,7 @@ def test_a_line_that_meets_a_busy_file_is_put_back(app, capsys):
     other = app.db.another_connection()
 
     async def person(keyboard):
-        shell = Shell(app, None)
+        shell = Shell(app, None, Display())
         running, buffer = asyncio.create_task(shell.run()), shell._prompt.buffer
         with other.write():
             for key in "/note ", "\x1b[200~milk\x1b[201~", "\r":
