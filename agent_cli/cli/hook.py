@@ -110,9 +110,7 @@ def _change(tool: Tool, change: Callable[[Any], None], *, yes: bool) -> bool:
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), str(file), str(file), lineterm="")
     output.lines(lines)
     if not yes:
-        if not consent.is_possible():
-            raise UsageError("nothing was changed: say --yes, or run it at a terminal")
-        consent.ask("Write this?", "nothing was changed")
+        consent.confirm("write this?", "nothing was changed", look="")
     try:
         atomic_file.make_folder(target.parent)
         atomic_file.write(target, content, stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o600)

@@ -19,6 +19,7 @@ from agent_cli.store.db import Database
 from tests.coding_sessions import claude_code, codex_meta, codex_said, jsonl
 from tests.conftest import NOON
 from tests.e2e.test_mcp_serve import call, conversation
+from tests.terminal import ENTER
 from tests.turns import close_with
 
 CLAUDE = "11111111-aaaa-4bbb-8ccc-000000000001"
@@ -261,8 +262,8 @@ def test_what_was_changed_by_hand_since_stays_but_for_the_hook(program):
 
 def test_a_person_is_asked_at_a_terminal(program, terminal):
     at = terminal("hook", "install", "claude")
-    at.wait("Write this? y, anything else no:")
-    at.type("y")
+    at.wait("write this? type yes:")
+    at.type("yes").wait_for_line("yes: yes").type(ENTER)
     at.wait("is written")
     assert settings(program, "claude").exists()
 
