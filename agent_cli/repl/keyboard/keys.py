@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from prompt_toolkit import filters
-from prompt_toolkit.application import Application, get_app, run_in_terminal
+from prompt_toolkit.application import get_app, run_in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 from prompt_toolkit.input import Input
@@ -22,7 +22,7 @@ from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
 from prompt_toolkit.key_binding.vi_state import InputMode
 from prompt_toolkit.keys import Keys
-from prompt_toolkit.layout.screen import Char, Screen
+from prompt_toolkit.layout.screen import Char
 from prompt_toolkit.output import Output
 
 from agent_cli.messages import Part
@@ -373,18 +373,6 @@ def show_invisible() -> None:
 def spare_loaded() -> None:
     """Keep the garbage collector from holding keys up: call it when a session begins, and when more is loaded."""
     gc.freeze()
-    gc.set_threshold(20_000, 20, 20)  # values made since the last search, and searches before a deeper one
-
-
-def spare_drawn(app: Application[Any]) -> None:
-    """Empty each drawing of the screen when the next one stands: prompt-toolkit holds it until it is searched for."""
-    last: Screen | None = None
-
-    def empty(app: Application[Any]) -> None:
-        nonlocal last
-        drawn = app.renderer.last_rendered_screen
-        if last is not None and last is not drawn:
-            last.data_buffer.clear()
-        last = drawn
-
-    app.after_render += empty
+    # Values made since the last search, and searches before a deeper one: prompt-toolkit leaves each drawing of the
+    # screen to be searched for, and those of more than a few searches take longer to go through than a key may.
+    gc.set_threshold(20_000, 5, 80)

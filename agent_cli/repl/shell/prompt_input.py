@@ -145,7 +145,6 @@ class PromptInput:
         self.buffer, self.application = self._prompt.default_buffer, self._prompt.app
         self.input = self.application.input
         self._choose_keys()
-        keys.spare_drawn(self.application)
         keys.understand(self.input)
         keys.add_modes(self.application.output, display.terminal.prompt_modes)
         self._dumb = key_reader.LineReader(self.input) if is_dumb_terminal() else None
