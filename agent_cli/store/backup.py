@@ -72,7 +72,13 @@ def salvage(damaged: Path, path: Path, now: datetime) -> list[Salvaged]:
                     count = int(source.value(f'select count(*) from "{table}" where {where}'))
                 found.append(Salvaged(table, saved, mended, None if count is None else max(0, count - saved)))
         move_into_place(part, path)
-    record_salvaged(damaged, path)
+    for one, other in (
+        (damaged, path),
+        (path, damaged),
+    ):  # each knows of the other; in a damaged file nothing is written
+        with suppress(StoreError), Database(one, busy_timeout=_BUSY_TIMEOUT) as db:
+            if not _damage(db):
+                file.record_copy(db, other)
     return found
 
 
@@ -268,14 +274,6 @@ def _overwrite(former: BinaryIO, size: int) -> None:
         former.write(bytes(min(left, 1 << 20)))
     former.flush()
     os.fsync(former.fileno())
-
-
-def record_salvaged(damaged: Path, saved: Path) -> None:
-    """Store the path of each of these files in the other; in a damaged one nothing is written."""
-    for path, other in ((damaged, saved), (saved, damaged)):
-        with suppress(StoreError), Database(path, busy_timeout=_BUSY_TIMEOUT) as db:
-            if not _damage(db):
-                file.record_copy(db, other)
 
 
 def at_hand(db: Database) -> list[tuple[str, datetime]]:

@@ -2,10 +2,8 @@
 lies outside is refused, and so is anything hidden. Only plain text files are read: a pipe, for one, would block
 forever."""
 
-import os
 import stat
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -23,7 +21,6 @@ _MAX_ENTRIES = 200  # listed of a folder
 _MAX_FILES = 5000  # searched
 _MAX_LINES = 50  # found
 _PATHS = ("path", "folder")  # arguments that are paths
-_SKIPPED = {"node_modules", "__pycache__"}
 
 
 def _resolve_arguments(context: ToolContext, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -85,24 +82,25 @@ def search_files(
     context: ToolContext, words: Annotated[str, "exactly as they stand there"], folder: str = ""
 ) -> ToolResult:
     """Find lines in the files of the person's folders."""
+    from agent_cli.memory.documents import documents  # few turns search files
+
     wanted = words.strip().casefold()
     if not wanted:
         raise ToolFailed("no words were given")
-    places = [_resolve(context, folder)] if folder.strip() else list(context.access.folders)
-    found: list[str] = []
-    searched, deadline = 0, time.monotonic() + _SEARCH_TIMEOUT
-    for file in (each for place in places for each in _files(place)):
-        searched += 1
-        if len(found) >= _MAX_LINES or searched > _MAX_FILES or time.monotonic() > deadline:
+    places = [_resolve(context, folder)] if folder.strip() else context.access.folders
+    files = (each[1] for place in places for each in documents.walk(str(place)) if isinstance(each, tuple))
+    found, searched, left, deadline = list[str](), set[str](), "", time.monotonic() + _SEARCH_TIMEOUT
+    for file in files:
+        if len(searched) == _MAX_FILES or time.monotonic() > deadline:
+            left = f"\n[only the first {len(searched)} files were searched: name a folder]"
+        if left or len(found) >= _MAX_LINES:
             break
-        if context.access.is_denied(str(file)):
+        if file in searched or context.access.is_denied(file):  # searched: a link to it was followed
             continue
+        searched.add(file)
         with suppress(ToolFailed):  # not a text file
-            lines = enumerate(_text(file).splitlines(), 1)
-            place = one_line(str(file), 300)
-            found += [f"{place}:{number}: {one_line(line, 200)}" for number, line in lines if wanted in line.casefold()]
-    cut = searched > _MAX_FILES or time.monotonic() > deadline
-    left = f"\n[only the first {searched - 1} files were searched: name a folder]" if cut else ""
+            lines, name = enumerate(_text(Path(file)).splitlines(), 1), one_line(file, 300)
+            found += [f"{name}:{number}: {one_line(line, 200)}" for number, line in lines if wanted in line.casefold()]
     return ToolResult(("\n".join(found[:_MAX_LINES]) or f"no line has {one_line(words)!r}") + left)
 
 
@@ -148,19 +146,3 @@ def _entry(each: Path) -> str:
     if stat.S_ISDIR(status.st_mode):
         return f"{one_line(each.name, 200)}/"
     return f"{one_line(each.name, 200)}  {status.st_size} bytes, {datetime.fromtimestamp(status.st_mtime):%d %b %Y}"
-
-
-def _files(place: Path) -> Iterator[Path]:
-    if place.is_file():
-        yield place
-        return
-    waiting = [str(place)]  # no os.walk: folders may be nested deeper than its recursion
-    while waiting:
-        try:
-            with os.scandir(waiting.pop()) as there:
-                entries = sorted((each for each in there if not each.name.startswith(".")), key=lambda each: each.name)
-        except OSError:
-            continue
-        yield from (Path(each.path) for each in entries if each.is_file(follow_symlinks=False))
-        below = [each for each in entries if each.is_dir(follow_symlinks=False) and each.name not in _SKIPPED]
-        waiting += [each.path for each in reversed(below)]

@@ -76,6 +76,7 @@ def test_nothing_outside_is_read_whichever_way_it_is_named(here, folder, path):
 def test_a_link_within_the_folder_is_followed(here, folder):
     (folder / "other.md").symlink_to(folder / "router.md")
     assert not called(here, "read_file", path="other.md").failed
+    assert called(here, "search_files", words="router").text.count("router.md:1:") == 1
 
 
 def test_what_is_hidden_stays_hidden(here, folder):

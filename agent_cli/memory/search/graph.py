@@ -190,7 +190,9 @@ def outline(db: Database, owner: str, name: str | None, depth: int) -> list[tupl
         rows = db.rows(query, (owner,))
         return [(0, f"{_display_name(each)}: {counted(count, 'fact')}") for each, count in rows]
     shown_lines = list[tuple[int, str]]()
-    for root in _by_alias(db, owner, fold_name(name)) or _by_name(db, owner, name):
+    itself = PERSON if name.casefold() in languages.phrases("SELF_NAMES") else name
+    by_name = "select id from entity where owner = ? and name = ?"
+    for root in _by_alias(db, owner, fold_name(name)) or db.column(by_name, (owner, itself)):
         shown_lines.append((0, _display_name(str(db.value("select name from entity where id = ?", (root,))))))
         shown_lines += _branches(db, root, depth)
     return shown_lines
@@ -275,11 +277,6 @@ def _aliases(name: str) -> set[str]:
 
 def _by_alias(db: Database, owner: str, folded: str) -> list[int]:
     return db.column("select entity_id from alias where owner = ? and folded = ? order by entity_id", (owner, folded))
-
-
-def _by_name(db: Database, owner: str, name: str) -> list[int]:
-    me = name.casefold() in languages.phrases("SELF_NAMES")
-    return db.column("select id from entity where owner = ? and name = ?", (owner, PERSON if me else name))
 
 
 def _tidy_entity(db: Database, entity: int) -> None:

@@ -144,9 +144,8 @@ def _cut(source: SourceRow, start: int = 0) -> tuple[list[Passage], bool]:
     long = len(source.text) > _LONG
     every = terms.chunks(source.text, start=start)
     pieces = list(takewhile(lambda piece: piece[0] < start + _PORTION, every) if long else every)
-    tail = sum(pieces[-1]) < len(source.text)
-    day = (source.at + 60 * source.utc_offset) // 86_400
     end = sum(pieces[-1])
+    day = (source.at + 60 * source.utc_offset) // 86_400
     hidden: list[secrets.Span] = []
     if source.kind != _FACT:  # a fact is masked when adopted, or typed by the person
         before = max(0, start - _MARGIN)
@@ -162,7 +161,7 @@ def _cut(source: SourceRow, start: int = 0) -> tuple[list[Passage], bool]:
             facts = "\n".join(f"{fact} {words}".strip() for fact, words in said)
         copies = (None, text if long else None) if masked == text else (masked, None)
         made.append(Passage(source, first, length, day, facts, terms.bigrams(masked) or None, *copies))
-    return made, tail
+    return made, end < len(source.text)
 
 
 def _read(db: Database, kind: str, rows: Sequence[int]) -> Iterator[SourceRow]:

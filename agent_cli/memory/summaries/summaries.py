@@ -198,13 +198,11 @@ def join_sentences(sentences: Sequence[Sentence]) -> tuple[str, tuple[tuple[Sour
     return whole, tuple(sources)
 
 
-def save_session(db: Database, session: int, made: NewSummary, time: clock.Clock) -> int | None:
+def save_session(db: Database, session: int, made: NewSummary, time: clock.Clock) -> int:
     """Store the summary of a session in place of an earlier one. Runs in the caller's transaction."""
-    row = db.row("select owner, place, last_at from session where id = ?", (session,))
-    if row is None:
-        return None
-    subject = {"owner": row[0], "place": row[1], "session_id": session, "grain": "session", "period": ""}
-    return _save(db, of_session(db, session), subject, made, row[2], time)
+    [(owner, place, last_at)] = db.rows("select owner, place, last_at from session where id = ?", (session,))
+    subject = {"owner": owner, "place": place, "session_id": session, "grain": "session", "period": ""}
+    return _save(db, of_session(db, session), subject, made, last_at, time)
 
 
 def save_period(db: Database, owner: str, period: Period, made: NewSummary, last_at: str, time: clock.Clock) -> int:
