@@ -7,12 +7,11 @@ neighbours: the same recall as indexing it, in a third of the space, and no row 
 import json
 import re
 import unicodedata
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache, lru_cache
-from itertools import accumulate, chain
+from itertools import chain
 from typing import NamedTuple
 
 from agent_cli import clock, kinds
@@ -23,7 +22,6 @@ from agent_cli.memory.search_sources import source_of
 from agent_cli.store.db import Database, Row
 from agent_cli.text import sentences
 
-_WORD_END = re.compile(r"[^\W_]*")
 _OTHER_SCRIPT = re.compile(r"[^\W\x00-\u024f]")
 _SPACES = "".join(each if each.isalnum() else " " for each in map(chr, range(0x2100)))  # for all that is no letter
 _ACCENT = re.compile("[\u0300-\u036f]")
@@ -390,39 +388,12 @@ def neighbours(db: Database, ids: Sequence[int], without_neighbours: Collection[
 
 
 def count_words(db: Database, texts: Collection[str], question: Question) -> dict[str, dict[str, int]]:
-    """{text: {stem or run: count}} of the words of the question, by the stems of the word index. Only words that begin
-    like one of the question are stemmed."""
-    found = list(_words_like(texts, question.idfs))
-    stems = dict(zip(forms := list({form for _, form in found}), db.tokens_of(forms), strict=True))
-    counts: dict[str, dict[str, int]] = {text: {} for text in texts}
-    for text, form in found:
-        for stem in stems[form]:
-            if stem in question.idfs:
-                counts[text][stem] = counts[text].get(stem, 0) + 1
-    for run in question.runs:
-        for text in texts:
-            if run in text:
-                counts[text][run] = text.count(run)
+    """{text: {stem or run: count}} of the words of the question, by the stems of the word index."""
+    counts: dict[str, dict[str, int]] = {}
+    for text, stems in zip(texts, db.tokens_of(texts), strict=True):
+        counts[text] = dict(Counter(stem for stem in stems if stem in question.idfs))
+        counts[text] |= {run: text.count(run) for run in question.runs if run in text}
     return counts
-
-
-def _words_like(texts: Collection[str], stems: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Each text with each of its words that may have one of these stems, of which stemming changes at most the last
-    letter. The texts are searched together, one after the other. One in another script than the Latin comes whole."""
-    starts = {stem[:-1] for stem in stems}
-    starts = {start for start in starts if not any(start[:end] in starts for end in range(len(start)))}
-    folded = {text: None if "" in starts else _without_accents(text) for text in texts}
-    yield from ((text, text) for text, each in folded.items() if each is None)
-    latin = {text: each for text, each in folded.items() if each is not None}
-    joined, originals = "\n".join(latin.values()), list(latin)
-    ends = list(accumulate(len(each) + 1 for each in latin.values()))
-    for start in starts if latin else ():
-        at = joined.find(start)
-        while at >= 0:
-            if not at or not joined[at - 1].isalnum():
-                end = _WORD_END.match(joined, at).end()  # type: ignore[union-attr]  # matches an empty end too
-                yield originals[bisect_right(ends, at)], joined[at:end]
-            at = joined.find(start, at + 1)
 
 
 def _without_accents(text: str) -> str | None:
