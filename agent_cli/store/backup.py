@@ -47,9 +47,7 @@ class Salvaged:
 
 def salvage(damaged: Path, path: Path, now: datetime) -> list[Salvaged]:
     """Copy what can be read into a new file, which is there when it is whole. Raises StoreError."""
-    file.remove_leftovers_of(path)
-    part = file.temporary_path(path)
-    with temporary_file(part):
+    with _beside(path) as part:
         with (
             file.open_damaged(damaged, checked=False) as source,
             file.open_file(part, now, lambda _: None, key=source.key) as target,
@@ -71,7 +69,7 @@ def salvage(damaged: Path, path: Path, now: datetime) -> list[Salvaged]:
                 with suppress(StoreError):  # by the smallest index that can be read
                     count = int(source.value(f'select count(*) from "{table}" where {where}'))
                 found.append(Salvaged(table, saved, mended, None if count is None else max(0, count - saved)))
-        move_into_place(part, path)
+        _move_into_place(part, path)
     for one, other in (
         (damaged, path),
         (path, damaged),
@@ -195,14 +193,12 @@ def create(
     """Copy the database to a file. Raises UsageError when the file exists, StoreError when the copy is incomplete."""
     path = path.expanduser().absolute()
     _refuse_target(Path(db.path), path, force)
-    file.remove_leftovers_of(path)
-    part = file.temporary_path(path)
     if not db.read_only:
         file.record_copy(db, path)
-    with temporary_file(part):
+    with _beside(path) as part:
         with db.another_connection() as source:
             rows = _copy(source, part, progress)
-        move_into_place(part, path)
+        _move_into_place(part, path)
     return Backup(path, path.stat().st_size, rows)
 
 
@@ -216,12 +212,11 @@ def restore(current: Path, path: Path, now: datetime, notice: Callable[[str], No
         raise UsageError(f"{path} is the database itself; name a copy of it")
     with _disk_errors(current):
         atomic_file.make_folder(current.parent)
-    part = file.temporary_path(current)
-    with temporary_file(part):
+    with _beside(current) as part:
         rows, erased_before = _stage(path, part, key_of(current))
         if not current.exists():
             _migrate(part, [str(path)], now, notice)
-            move_into_place(part, current)
+            _move_into_place(part, current)
             return RestoreResult(None, rows, False)
         stem = f"{current.stem}-before-{now:%Y-%m-%d-%H%M%S}"
         names = (f"{stem}{f'-{n}' if n else ''}{current.suffix}" for n in range(1000))
@@ -229,7 +224,7 @@ def restore(current: Path, path: Path, now: datetime, notice: Callable[[str], No
         with _exclusive(current) as (known, erased):
             _migrate(part, [*known, str(path), str(former)], now, notice)
             with _set_aside(current, former):
-                move_into_place(part, current)
+                _move_into_place(part, current)
     sealed = bool(sealing.head_of(current) and not sealing.head_of(path))
     return RestoreResult(former, rows, bool(erased - erased_before), sealed)
 
@@ -245,9 +240,7 @@ def reseal(path: Path, key: bytes | None, key_folder: Path) -> bool:
             f"{path}: this needs {size / 1e6:.0f} MB free and there are {room / 1e6:.0f}; make room first, "
             "nothing was changed"
         )
-    file.remove_leftovers_of(path)
-    part = file.temporary_path(path)
-    with temporary_file(part), Database(path, busy_timeout=_BUSY_TIMEOUT) as db:
+    with _beside(path) as part, Database(path, busy_timeout=_BUSY_TIMEOUT) as db:
         schema.check(db)
         db.execute("pragma locking_mode = exclusive")  # which outlasts the transaction: there is no copying within one
         _lock(db)
@@ -262,7 +255,7 @@ def reseal(path: Path, key: bytes | None, key_folder: Path) -> bool:
                 )
         with path.open("r+b") as former, _disk_errors(path):
             is_single = os.fstat(former.fileno()).st_nlink == 1
-            move_into_place(part, path)
+            _move_into_place(part, path)
             if is_single:
                 _overwrite(former, size)
     return True
@@ -421,22 +414,25 @@ def _refuse_target(db: Path, path: Path, force: bool) -> None:
 
 
 @contextmanager
-def temporary_file(part: Path) -> Iterator[None]:
-    """Create an empty file that only the owner can read, and delete what is left of it in the end."""
+def _beside(path: Path) -> Iterator[Path]:
+    """Create an empty file beside the target, which only the owner can read; what is left of it is deleted in the end,
+    and first what an earlier process has left."""
+    file.remove_leftovers_of(path)
+    part = file.temporary_path(path)
     try:
         part.unlink(missing_ok=True)
         os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError as error:
         raise StoreError(f"{part.parent}: no file can be written there ({error.strerror})") from error
     try:
-        yield
+        yield part
     finally:
         for each in file.with_journals(part):
             with suppress(OSError):  # it is removed at the next start
                 each.unlink(missing_ok=True)
 
 
-def move_into_place(part: Path, path: Path) -> None:
+def _move_into_place(part: Path, path: Path) -> None:
     """Rename the finished file to its target, durably. Raises StoreError; the target is unchanged then."""
     with _disk_errors(path):
         atomic_file.move(part, path)

@@ -294,13 +294,10 @@ def _counts_of_all(db: Database, texts: Mapping[int, str], question: Question) -
     held = {id: dict(Counter(_all_words(text))) for id, text in texts.items()}
     starts = tuple({stem[:-1] for stem in question.idfs})
     forms = [word for word in set().union(*held.values()) if word.startswith(starts)]
-    having: dict[str, list[str]] = {}  # the words with each stem
-    for form, stems in zip(forms, db.tokens_of(forms), strict=True):
-        for stem in stems:
-            having.setdefault(stem, []).append(form)
+    stemmed = [(form, set(stems)) for form, stems in zip(forms, db.tokens_of(forms), strict=True)]
     alike = {
-        folded: {form for stem in stems for form in having.get(stem, ())}
-        for word, stems in question.stems.items()
+        folded: {form for form, stems in stemmed if not stems.isdisjoint(question.stems[word])}
+        for word in question.stems
         for folded in _all_words(word)
     }
     counts: dict[int, dict[str, tuple[int, int]]] = {id: {} for id in texts}
@@ -316,7 +313,10 @@ def _counts_of_all(db: Database, texts: Mapping[int, str], question: Question) -
 
 
 def _all_words(text: str) -> list[str]:
-    return (_without_accents(text) or text.lower()).translate(_SPACES).split()
+    """Its words in lower case; of a Latin text without accents, which the word index removes too."""
+    if not (text.isascii() or _OTHER_SCRIPT.search(text)):
+        text = _ACCENT.sub("", unicodedata.normalize("NFD", text))
+    return text.lower().translate(_SPACES).split()
 
 
 def visible(db: Database, letter: str, rows: Sequence[int]) -> set[int]:
@@ -394,12 +394,3 @@ def count_words(db: Database, texts: Collection[str], question: Question) -> dic
         counts[text] = dict(Counter(stem for stem in stems if stem in question.idfs))
         counts[text] |= {run: text.count(run) for run in question.runs if run in text}
     return counts
-
-
-def _without_accents(text: str) -> str | None:
-    """A Latin text in lower case without accents, which the word index removes too; None in another script."""
-    if text.isascii():
-        return text.lower()
-    if _OTHER_SCRIPT.search(text):
-        return None
-    return _ACCENT.sub("", unicodedata.normalize("NFD", text)).lower()

@@ -220,13 +220,10 @@ def nearest(db: Database, vector_set: VectorSet, query: Sequence[float], limit: 
     if not _exists(db, vector_set):
         return []
     bits = to_bits(query)
-    near = _near_in_memory(db, vector_set, bits)
-    found = cosines(db, vector_set, query, near or ())
-    if near is not None and len(found) <= len(near) // 2:  # most of these were erased since
+    near = _near_in_memory(db, vector_set, bits) or ()
+    found = cosines(db, vector_set, query, near)
+    if len(found) <= len(near) // 2:  # they are not in memory, or most of these were erased since
         _held.pop((db.path, vector_set.table), None)
-        near = _near_in_memory(db, vector_set, bits)
-        found = cosines(db, vector_set, query, near or ())
-    if near is None:
         sql = f"select json_group_array(rowid) from {vector_set.bits} where e match vec_bit(?) and k = {NEAREST}"
         rowids = db.value(sql, (bits,))
         found = cosines(db, vector_set, query, json.loads(rowids))
