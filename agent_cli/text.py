@@ -82,6 +82,12 @@ _ABBREVIATED = Pattern(
 )
 _ABBREVIATION_ROOM = 16  # characters, longer than any abbreviation
 _ENDED = Pattern(r"[.!?…。！？][\"'”’»)\]]*$")
+QUOTED = Pattern(
+    r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^“”\n]*”|„[^„“”\n]*[“”]|«[^«»\n]*»|»[^«»\n]*«"
+    r"|(?<!\w)'[^'\n]+'(?!\w)|(?<!\w)‘[^‘’\n]+’(?!\w)|^(?: {4}|\t| {0,3}>)[^\n]*",
+    re.DOTALL | re.MULTILINE,
+)
+"""Quotations and code."""
 _WORD = Pattern(r"\w+")
 _PIECE = 2000  # characters of an item
 

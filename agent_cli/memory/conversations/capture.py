@@ -49,10 +49,11 @@ _THINGS_PAST = languages.pattern(r"[\s,]*+<THINGS_PAST>")
 _TO_DO = languages.pattern(r"\s*+<TO_DO>")
 _HERE = languages.pattern(r"\b<HERE>\b")
 _STANDING, _ANSWERING = languages.pattern(r"<STANDING>\b"), languages.pattern(r"<ANSWERING>")
-_FOLLOWS = languages.pattern(r"(?P<clause>\s*+(?:,\s*+)?<THAT>\b[,:]?)|(?P<colon>\s*+(?:<AS_FOLLOWS>\s*+)?:)")
-_FOLLOWS_DIRECTLY = languages.pattern(r"(?P<colon>(?!))?[\s,]++(?=<STATEMENT>)")  # "my name is …", "ich wohne …"
+_FOLLOWS = languages.pattern(  # the last: "remember my name is …"
+    r"\s*+(?:,\s*+)?<THAT>\b[,:]?|(?P<colon>\s*+(?:<AS_FOLLOWS>\s*+)?:)|[\s,]++(?=<STATEMENT>)"
+)
 _CLAUSE = languages.pattern(r"<THAT>\s++(?=<STATEMENT>)")
-_STATEMENT = languages.pattern(r"\s*+<STATEMENT>")
+STATEMENT = languages.pattern(r"\s*+<STATEMENT>")  # how it begins
 _OWN_STATEMENT = languages.pattern(r"\s*+<OWN_STATEMENT>")
 _DO_NOT_FORGET = languages.pattern(r".*<DO_NOT_FORGET>")
 _FURTHER_REQUEST = languages.pattern(r"(?<!\s)(?:\s*+[,;])?\s++<FURTHER_REQUEST>.*$")
@@ -64,10 +65,9 @@ _REMIND_AT = languages.pattern(
 _REMIND_TO = languages.pattern(r"<REMIND_TO>\b")
 _REMIND_PAST = languages.pattern(r"(?:<REMIND_TO>\b[\s,]*+)?<THINGS_PAST>")
 _FORGET = languages.pattern(rf"{_OPENING}<FORGET>\s*+<FORGETTABLE>")
-_NOTE_THAT = r"<NOTE>,?\s++<THAT>\s++<OWN_STATEMENT>"
 _ASKS = (
     rf"{_OPENING}(?:<REMIND>\b|(?:(?:<REMEMBER>|<REMEMBER_QUESTION>){_LATER}|<FORGET>)(?:,?\s++<THAT>\b|\s*+:)"
-    rf"|{_NOTE_THAT}|<DO_NOT_FORGET>\s*+<TO_DO>)"
+    r"|<NOTE>,?\s++<THAT>\s++<OWN_STATEMENT>|<DO_NOT_FORGET>\s*+<TO_DO>)"
 )
 _REQUEST = languages.pattern(_ASKS)
 _AND = r"(?<!\s)[,;]?\s++(?=<JOINT>\b)"
@@ -77,11 +77,6 @@ _JOINT = languages.pattern(
 _CONDITION = languages.pattern(r"<CONDITION>\b[^,]*+")
 _NO_REQUEST = languages.pattern(r"\b<NO_REQUEST>")
 _BEHIND_COLON = languages.pattern(rf"(?:\n|(?:(?<=[.!?])\s++|{_AND})(?={_ASKS})).*$")
-_QUOTED = text.Pattern(
-    r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^“”\n]*”|„[^„“”\n]*[“”]|«[^«»\n]*»|»[^«»\n]*«"
-    r"|(?<!\w)'[^'\n]+'(?!\w)|(?<!\w)‘[^‘’\n]+’(?!\w)|^(?: {4}|\t| {0,3}>)[^\n]*",
-    re.DOTALL | re.MULTILINE,
-)
 
 
 def requests(parts: Sequence[Part]) -> list[MemoryRequest]:
@@ -99,7 +94,7 @@ def only_asks(parts: Sequence[Part]) -> bool:
     """Whether a typed message asks to remember or to forget something, in each sentence, and nothing else."""
     if any(part.origin != "typed" for part in parts):
         return False
-    plain = _mask_quotations("".join(part.text for part in parts)).replace("’", "'")
+    plain = _masked(parts).replace("’", "'")
     found = [_find(plain, each, (0, 0), parts) for each in text.sentence_spans(plain)]
     answered = all(each is not None and each[0] in ("statement", "to do", "reminder", "forget") for each in found)
     return bool(found) and answered and not _FURTHER_REQUEST.search(plain)
@@ -111,7 +106,7 @@ def parse_argument(words: str) -> MemoryRequest:
         return MemoryRequest(words[reminder:], words, "typed", "reminder")
     to_do, clause = _TO_DO.match(words), _CLAUSE.match(words)
     is_wish = to_do and _is_wish(words[to_do.end() :])
-    if to_do and (is_wish or not _STATEMENT.match(words)):
+    if to_do and (is_wish or not STATEMENT.match(words)):
         return MemoryRequest(words[to_do.end() :], words, "typed", "statement" if is_wish else "to do")
     statement = statements.main_clause(words[clause.end() :]) if clause else words
     kind: RequestKind = "statement" if statements.states_something(statement) else "unclear"
@@ -206,13 +201,13 @@ def _find(plain: str, sentence: Bounds, before: Bounds, parts: Sequence[Part]) -
         return None
     if not match["note"] and len(rest) <= MAX_STATEMENT and (to_do := _TO_DO.match(rest)):
         return "statement" if _is_wish(rest[to_do.end() :]) else "to do", (at + to_do.end(), end)
-    follows = _FOLLOWS.match(rest) or _FOLLOWS_DIRECTLY.match(rest)
+    follows = _FOLLOWS.match(rest)
     if follows is None:
         return None if strict else ("unclear", (at, end))
     at += follows.end()
     if pasted := _pasted_after(parts, at):
         return "statement", pasted
-    about = _OWN_STATEMENT if match["note"] else _STATEMENT
+    about = _OWN_STATEMENT if match["note"] else STATEMENT
     if strict and (follows["colon"] or not about.match(plain[at:end])):
         return None
     if follows["colon"]:
@@ -237,10 +232,6 @@ def _reminder(words: str) -> int | None:
         return match.start("request") if depends or due_times.names_time(when, alone=True) else None
     asked = _REMIND_TO.match(words[match.end() :]) or due_times.names_time(words[match.start("request") :])
     return match.start("request") if asked else None
-
-
-def begins_statement(words: str) -> bool:
-    return _STATEMENT.match(words) is not None
 
 
 def _is_wish(words: str) -> bool:
@@ -283,9 +274,4 @@ def _without_middle(part: Part) -> Part:
 def _masked(parts: Sequence[Part]) -> str:
     """The text of a message with x for what was not typed, but its blanks and ends of sentences, and for quotations."""
     typed = (each.text if each.origin == "typed" else re.sub(r"[^\s.!?]", "x", each.text) for each in parts)
-    return _mask_quotations("".join(typed))
-
-
-def _mask_quotations(plain: str) -> str:
-    """Quotations and code replaced by x."""
-    return _QUOTED.sub(lambda match: re.sub(r"[^\n]", "x", match[0]), plain)
+    return text.QUOTED.sub(lambda match: re.sub(r"[^\n]", "x", match[0]), "".join(typed))

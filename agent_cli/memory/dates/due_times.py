@@ -29,6 +29,7 @@ _LIKENESS = 0.86  # "wensday" has 0.88 to Wednesday, and "Feiertag" 0.8 to "Frei
 _FIELDS = ("seconds", "minutes", "hours", "days", "weeks")  # of timedelta; behind them are months and years
 _EXACT_UNITS = 3  # seconds, minutes and hours count elapsed time
 _FIXED_RULES = {"work": "WEEKLY;BYDAY=MO,TU,WE,TH,FR", "weekend": "WEEKLY;BYDAY=SA,SU", "each_day": "DAILY"}
+_FIXED_RULES["begin"] = "MONTHLY;BYMONTHDAY=1"
 _MIN_MINUTES = 10  # between two occurrences
 _FREQUENCIES = ("MINUTELY", "HOURLY", "DAILY", "WEEKLY", "MONTHLY", "YEARLY")
 _UNITS, _ADVERBS = spans.TIME_UNITS[1:], languages.ordered("HOW_OFTEN")
@@ -484,10 +485,13 @@ def _repetition(groups: Mapping[str, str], now: datetime) -> str:
         return f"FREQ={fixed}"
     if days := groups.get("days") or groups.get("ondays"):
         return _rule("WEEKLY", interval, f"BYDAY={_day_codes(days)}")
-    if edge := next((day for name, day in (("begin", 1), ("end", -1)) if name in groups), 0):
-        return _rule("MONTHLY", interval, f"BYMONTHDAY={edge}")
+    if "end" in groups:
+        return _rule("MONTHLY", interval, "BYMONTHDAY=-1")
     if "date" in groups:
-        return _date_rule(interval, int(groups["date"]), groups.get("month", ""))
+        day, month = int(groups["date"]), spans.month_number(groups["month"]) if "month" in groups else 0
+        if not 1 <= day <= (monthrange(2024, month)[1] if month else 31):  # 2024 is a leap year
+            raise UsageError(f"{groups.get('month', 'a month').capitalize()} has no day {day}: name another")
+        return _rule("YEARLY" if month else "MONTHLY", interval, _on_date(day, month))
     adverb, unit = groups.get("adverb"), groups.get("per", "")
     frequency = _FREQUENCIES[spans.index(adverb, _ADVERBS) + 1 if adverb else spans.index(unit, _UNITS)]
     if frequency == "MINUTELY" and interval < _MIN_MINUTES:
@@ -495,7 +499,7 @@ def _repetition(groups: Mapping[str, str], now: datetime) -> str:
     today = {  # the day, when none is named
         "WEEKLY": f"BYDAY={moments.DAY_CODES[now.weekday()]}",
         "MONTHLY": _on_date(now.day),
-        "YEARLY": f"BYMONTH={now.month};{_on_date(now.day, now.month)}",
+        "YEARLY": _on_date(now.day, now.month),
     }
     return _rule(frequency, interval, today.get(frequency, ""))
 
@@ -512,19 +516,9 @@ def _day_codes(days: str) -> str:
     return ",".join(code for number, code in enumerate(moments.DAY_CODES) if {number, number + 7} & {*found})
 
 
-def _date_rule(interval: int, day: int, month: str) -> str:
-    if not 1 <= day <= 31:
-        raise UsageError(f"no month has a day {day}: name one from 1 to 31")
-    if not month:
-        return _rule("MONTHLY", interval, _on_date(day))
-    number = spans.month_number(month)
-    if day > monthrange(2024, number)[1]:  # a leap year
-        raise UsageError(f"{month.capitalize()} has no day {day}: name another")
-    return _rule("YEARLY", interval, f"BYMONTH={number};{_on_date(day, number)}")
-
-
 def _on_date(day: int, month: int = 0) -> str:
-    """A day of the month, or the last day of a shorter month."""
+    """A day of each month, or of this one; the last day of a shorter month."""
+    by_month = f"BYMONTH={month};" if month else ""
     if day < 29 or (month and month != 2):
-        return f"BYMONTHDAY={day}"
-    return f"BYMONTHDAY={','.join(map(str, range(28, day + 1)))};BYSETPOS=-1"
+        return f"{by_month}BYMONTHDAY={day}"
+    return f"{by_month}BYMONTHDAY={','.join(map(str, range(28, day + 1)))};BYSETPOS=-1"

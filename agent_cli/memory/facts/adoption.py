@@ -442,17 +442,11 @@ def _ended_by(memory: MemoryContext, claim: Claim) -> tuple[list[Fact], list[Fac
         said = first if is_denial else claim.statement  # "I am not vegan, I am vegetarian"
         where = "owner = ?1 and predicate = '' and statement >= ?2 and statement < ?2 || char(1114111) order by +id"
         alike = facts.FACTS.select(memory.db, where, (memory.scope.owner, f"{said.split(' ')[0]} "))
-        found = [each for each in alike if _deny_each_other(memory.db, each.statement, said)]
+        denies = [each for each in alike if terms.is_negated(each.statement) != terms.is_negated(said)]
+        plain = memory.db.tokens(triples.without_denial(said))
+        found = [each for each in denies if memory.db.tokens(triples.without_denial(each.statement)) == plain]
     scope = claim.place, claim.session
     return [each for each in found if each.is_open(memory.time()) and (each.place, each.session_id) == scope], []
-
-
-def _deny_each_other(db: Database, one: str, other: str) -> bool:
-    """Whether two sentences are the same, except that one denies what the other says."""
-    if terms.is_negated(one) == terms.is_negated(other):
-        return False
-    plain, others = db.tokens_of(map(triples.without_denial, (one, other)))
-    return plain == others
 
 
 def _with_target(memory: MemoryContext, claim: Claim) -> tuple[Claim, list[Fact], list[Fact]]:

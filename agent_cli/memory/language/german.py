@@ -372,13 +372,10 @@ SEARCH_WORDS = """lives_in=wohne,wohnt,wohnst,lebe,lebt,lebst,daheim,gezogen,umg
     allergic_to=allergisch,allergie likes=mag drives=auto,fahre speaks=sprache answers_at=adresse"""
 DATED_TRIPLES = r"""
 lives_in place wohn|leb|gezogen|übersiedelt
-    (?:<WHO>|wir)<NOW> (?:wohn(?:e|t|en)|leb(?:e|t|en))<NOW> in <OBJECT>
-    (?:wohne|lebe) ich<NOW> in <OBJECT>
-    (?:ich bin|bin ich|wir sind)<NOW><WHEN>(?: von [^,]+?)? nach <OBJECT> (?:gezogen|umgezogen|übersiedelt)
-    <WHO_IS><NOW><WHEN>(?: von [^,]+?)? nach <OBJECT> (?:gezogen|umgezogen|übersiedelt)
+    (?:(?:wohne|lebe) ich|(?:<WHO>|wir)<NOW> (?:wohn|leb)(?:e|t|en))<NOW> in <OBJECT>
+    (?:bin ich|wir sind|<WHO_IS>)<NOW><WHEN>(?: von [^,]+?)? nach <OBJECT> (?:gezogen|umgezogen|übersiedelt)
 works_at place arbeit|angefangen|begonnen
-    <WHO> arbeite[nt]?<NOW> (?:bei(?: der| dem)?|beim|für) <OBJECT>
-    arbeite ich<NOW> (?:bei(?: der| dem)?|beim|für) <OBJECT>
+    (?:arbeite ich|<WHO> arbeite[nt]?)<NOW> (?:bei(?: der| dem)?|beim|für) <OBJECT>
     ich habe<NOW><WHEN> (?:bei(?: der| dem)?|beim|für) <OBJECT> (?:angefangen|begonnen)
 works_as job arbeit|beruf
     <WHO> arbeite[nt]?<NOW> als <OBJECT>

@@ -83,10 +83,6 @@ def plain(text: str) -> str:
     return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", folded)))
 
 
-def words_of(text: str) -> set[str]:
-    return set(_WORD.findall(text))
-
-
 def choose(texts: Iterable[str], count: Callable[[str], int] = lambda word: 0, limit: int = MOST_ROWS) -> Keywords:
     """The keywords of texts, names first, then the rarest. `count`: of the remembered rows that have a word."""
     found: dict[str, bool] = {}
@@ -122,7 +118,7 @@ class KeywordMatcher:
 
     def found_in(self, text: str) -> frozenset[str]:
         """The keywords that a plain text has; with `together`, all or none."""
-        words = words_of(text)
+        words = set(_WORD.findall(text))
         unknown = [word for word in words if word not in self._known and self.may_match(word)]
         for word, tokens in zip(unknown, self._stems(unknown), strict=True):
             self._known[word] = self.keyword_of(forms(word, tokens))
@@ -153,12 +149,10 @@ class SearchTerms:
 
     def found_in(self, folded: str) -> set[str]:
         """The terms in a folded text. When there are many lines, only whole lines of the text count."""
-        found = {line for line in self.lines if line in folded} if len(self.lines) <= _MAX_LOOPED else set()
-        if len(self.lines) > _MAX_LOOPED:
-            found |= self.lines & set(line_ends([folded]))
-        if len(self.words) <= _MAX_LOOPED:
-            return found | {word for word in self.words if word in folded}
-        return found | (self.words & set(_LONG_WORD.findall(folded)))
+        many_lines, many_words = (len(each) > _MAX_LOOPED for each in (self.lines, self.words))
+        lines = {*line_ends([folded])} & self.lines if many_lines else {each for each in self.lines if each in folded}
+        words = {*_LONG_WORD.findall(folded)} & self.words if many_words else {e for e in self.words if e in folded}
+        return lines | words
 
     def without(self, excluded: Iterable[str]) -> "SearchTerms":
         excluded = set(excluded)

@@ -17,7 +17,7 @@ from itertools import count
 from types import ModuleType
 
 from agent_cli.memory.language import languages
-from agent_cli.text import Pattern
+from agent_cli.text import QUOTED, Pattern
 from agent_cli.values import frozen
 
 MONTHS, SEASONS, DAYS = (languages.ordered(name) for name in ("MONTHS", "SEASONS", "DAYS"))
@@ -368,12 +368,11 @@ _RULES = (
 
 _CHANGE, _FUTURE = languages.pattern("<CHANGE>"), languages.pattern("<FUTURE>")
 _PAST, _PERFECT = languages.pattern("<PAST>"), languages.pattern("<PERFECT>")
-_QUOTED = Pattern(r"\"[^\"\n]*\"|“[^“”\n]*”|„[^„“”\n]*[“”]|«[^«»\n]*»|`[^`\n]*`")
 
 
 def of_statement(statement: str, now: datetime, *, begins: bool = False) -> Span:
     """What the words say, written at `now`. `begins`: "in June" is its beginning, whatever the verb."""
-    plain = _QUOTED.sub(lambda quoted: " " * len(quoted[0]), statement)
+    plain = QUOTED.sub(lambda quoted: " " * len(quoted[0]), statement)
     begins, ahead = begins or bool(_CHANGE.search(plain)), bool(_FUTURE.search(plain))
     since = until = None
     for phrase in PHRASE.finditer(plain):
@@ -428,7 +427,7 @@ def resolve(text: str, now: datetime) -> str:
     if not _MAY_BE_RELATIVE.search(text):
         return text
     parts, at = [], 0
-    for start, end in [*(quoted.span() for quoted in _QUOTED.finditer(text)), (len(text), len(text))]:
+    for start, end in [*(quoted.span() for quoted in QUOTED.finditer(text)), (len(text), len(text))]:
         piece = text[at:start]
         for language in reversed(languages.ALL):  # the first has what any language may say
             piece = relative(language).sub(partial(_replacement, language, _midnight(now), not at), piece)

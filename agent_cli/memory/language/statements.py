@@ -54,9 +54,6 @@ _CLAIMS = {  # what a reply says was done, and how
     kind: Pattern(rf"\b(?!\W){languages.alternatives(name)}", re.IGNORECASE | re.MULTILINE)
     for kind, name in (("reminder", "REMINDER_CLAIMS"), ("saved", "PROMISES"), ("forgotten", "FORGETTING_CLAIMS"))
 }
-_QUOTED_REPLY = Pattern(
-    r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"\n]*\"|“[^“”\n]*”|„[^„“”\n]*[“”]|^ {0,3}>[^\n]*", re.DOTALL | re.MULTILINE
-)
 _MAX_READ = 20_000  # characters of a reply
 _CITATION = Pattern(r"\[[a-z]\d")
 
@@ -199,7 +196,7 @@ def _is_asked(clause: str, before: Sequence[bool]) -> bool:
 
 def asks_the_same(message: str, words: Set[str]) -> bool:
     """Whether a message is as good as a question with these words: it may ask, and has no content beyond them."""
-    return terms.has_no_other(message, words) and _INVERTED.search(message) is not None
+    return _INVERTED(message) and words >= set(terms.content_words(message))
 
 
 def _are_keywords(sentence: str) -> bool:
@@ -272,7 +269,7 @@ def emptiness(message: str, role: str, wanted: Collection[str] = ()) -> str:
 
 def claim(reply: str) -> str:
     """What a reply says was done, "saved", "reminder" or "forgotten"; empty where it says nothing so."""
-    plain = _QUOTED_REPLY.sub(" … ", reply[:_MAX_READ].replace("’", "'")).replace("*", "").replace("_", " ")
+    plain = text.QUOTED.sub(" … ", reply[:_MAX_READ].replace("’", "'")).replace("*", "").replace("_", " ")
     for sentence in text.sentences(plain) if languages.mentions(plain, "PROMISE_WORDS") else ():
         kind = next((kind for kind, claim in _CLAIMS.items() if claim(sentence)), "")
         if kind and not sentence.endswith("?") and not _NO_PROMISE(_NOT_FORGET.sub("", sentence)):

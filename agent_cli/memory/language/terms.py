@@ -2,7 +2,7 @@
 
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Set
+from collections.abc import Callable, Collection, Iterable
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import TypeVar
@@ -43,9 +43,7 @@ _NUMBER_OR_DATE = languages.pattern(rf"\d[\d.,:/]*|\b(?:<COUNTING>|{spans.MONTH}
 
 def bigrams(text: str) -> str:
     """The character pairs of scripts without spaces, separated by spaces; empty for other texts."""
-    if text.isascii():
-        return ""
-    return " ".join(pair for run in _UNSPACED.findall(text) for pair in character_pairs(run))
+    return " ".join(pair for run in unspaced_runs(text) for pair in character_pairs(run))
 
 
 def unspaced_runs(query: str) -> list[str]:
@@ -70,29 +68,13 @@ def without_unspaced(query: str) -> str:
 
 def content_words(query: str) -> list[str]:
     """The words of a question that are not stop words, in order, each once; all words when there are none."""
-    query = without_unspaced(query)
-    folded = query.casefold()
-    is_split = len(folded) != len(query)  # a letter became two, between which a word may be split: "İ"
-    found = [word.casefold() for word in _WORD.findall(query)] if is_split else _WORD.findall(folded)
-    words = list(dict.fromkeys(found))
+    words = list(dict.fromkeys(word.casefold() for word in _WORD.findall(without_unspaced(query))))
     return [word for word in words if word not in STOP_WORDS] or words
 
 
 def only_asks(word: str) -> bool:
     """Whether a word of a question need not be in its answer, as "when" and "remember"."""
     return _ASKING.fullmatch(word) is not None
-
-
-def has_no_other(text: str, words: Set[str]) -> bool:
-    """Whether all content words of a text are among these."""
-    found = False
-    for match in _WORD.finditer(without_unspaced(text)):  # mostly the first content word decides
-        word = match[0].casefold()
-        if word not in STOP_WORDS:
-            if word not in words:
-                return False
-            found = True
-    return found or words >= set(content_words(text))
 
 
 def shingles(text: str) -> frozenset[tuple[str, ...]]:

@@ -23,7 +23,7 @@ from agent_cli.values import frozen
 PERSON = "person"
 DATED = frozenset(["lives_in", "works_at", "works_as", "age", "married_to", "studies_at", "answers_at"])
 """Predicates of the rules that drop a date: it says from when the statement is true."""
-ONE, MANY = "one", "many"  # values of a predicate at a time
+ONE = "one"  # value of a predicate at a time, and not "many"
 MAX_LENGTH = 300  # characters of a statement
 _NOT_A_FACT = languages.pattern(  # a question, or an instruction to the assistant
     r"^<QUESTION_START>\b(?=.*\?)|\?[^\w?]*$|^<INSTRUCTION>\b|\b<INSTRUCTIONS_MEANT>\b|\b<ASSISTANT_MUST>\b"
@@ -154,7 +154,7 @@ def without_denial(sentence: str) -> str:
     """The sentence without what denies the whole of it: "Karl does not smoke" is "Karl smoke"."""
     if _NOT_DENYING.search(sentence) or _NO_LONGER.search(sentence):
         return sentence
-    return " ".join(_DENYING.sub(" ", sentence, count=1).split())
+    return _without(_DENYING, sentence, count=1)
 
 
 def _triple(rule: _SentenceRule, match: re.Match[str], sentence: str) -> Triple | None:
@@ -319,25 +319,23 @@ def parse_ending(statement: str) -> Ending | None:
     if len(statement) > MAX_LENGTH or is_doubtful(statement):
         return None
     sentence = spans.without(" ".join(statement.split()).strip(" .!"), times=True)
-    if replaced := _BEFORE.fullmatch(sentence) or _AFTER.fullmatch(sentence):
+    switched = filter(None, (pattern.search(sentence) for pattern in _SWITCHED))
+    if replaced := _BEFORE.fullmatch(sentence) or _AFTER.fullmatch(sentence) or next(switched, None):
         return Ending(replaced["old"], replaced["new"])
-    for pattern in _SWITCHED:
-        if switched := pattern.search(sentence):
-            return Ending(switched["old"], switched["new"])
     part = _LAST_PART.fullmatch(sentence)
-
-    def cut(negated: str) -> str:
-        return " ".join(_NEGATED.sub(" ", negated).split())
-
     if part and _NO_LONGER.search(part["old"]) and not (_CLAUSE.search(part["old"]) or _NO_LONGER.search(part["new"])):
-        return Ending(cut(part["old"]), part["new"])  # "I parked on level 5, no longer on level 3"
+        return Ending(_without(_NEGATED, part["old"]), part["new"])  # "I parked on level 5, no longer on level 3"
     if _NO_LONGER.search(sentence):
-        left = cut(spans.without_future(sentence, statement))
+        left = _without(_NEGATED, spans.without_future(sentence, statement))
         return None if _OPINION.search(left) else Ending(left)
     for pattern, of in ((_STOPPED, None), (_LEFT, DATED), (_SOLD, _OWNING)):
         if pattern.search(sentence):
-            return Ending(" ".join(pattern.sub(" ", sentence).split()), of=of)
+            return Ending(_without(pattern, sentence), of=of)
     return None
+
+
+def _without(pattern: Pattern, sentence: str, count: int = 0) -> str:
+    return " ".join(pattern.sub(" ", sentence, count).split())
 
 
 def is_doubtful(statement: str) -> bool:

@@ -130,7 +130,7 @@ def profile_(conversation: Conversation, argument: str) -> Result:
 def _reach(argument: str) -> tuple[str, str]:
     """The option at the beginning, if there is one, and the words. Raises UsageError for an unknown option."""
     first, _, rest = argument.partition(" ")
-    if first.lower() == "here" and capture.begins_statement(rest):
+    if first.lower() == "here" and capture.STATEMENT.match(rest):
         return "--here", rest.strip()
     if not first.startswith("--"):
         return "", argument
