@@ -4,8 +4,6 @@
 variable of the environment. Without a terminal a review prints what waits and decides nothing, whatever is piped in.
 """
 
-import errno
-import os
 import signal
 import sys
 from typing import TYPE_CHECKING
@@ -147,16 +145,5 @@ def _decide(app: App, session: int | None) -> None:
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, LineReader.interrupt)
         return await ReviewScreen(app.memory, app.config.editor, session=session).run()
 
-    try:
-        decided = asyncio.run(decide())
-    except OSError as error:
-        if error.errno != errno.EIO:
-            raise
-        raise Exit(129) from error
-    finally:
-        try:
-            sys.stdout.flush()
-        except OSError:  # the terminal has gone: flushing at exit would change the exit code
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if decided:
+    if asyncio.run(decide()):
         upkeep.after_turn(app, app.db)

@@ -114,7 +114,7 @@ class LazyGroup(TyperGroup):
                 return result
             except AgentError as error:
                 output.fail(error)
-            except (typer.Exit, _ClickUsageError, BrokenPipeError):
+            except (typer.Exit, _ClickUsageError, OSError):
                 raise
             except KeyboardInterrupt:
                 output.fail(Cancelled("stopped"))
@@ -130,17 +130,18 @@ class LazyGroup(TyperGroup):
 
 @contextmanager
 def _exit_on_closed_output() -> Iterator[None]:
-    """Exit with 141 when the reader of the output has gone, with an error when its disk is full."""
+    """Exit with 141 when the reader of the output has gone, with 129 when its terminal has, with an error when its disk
+    is full."""
     try:
         yield
     except OSError as error:
-        if error.errno not in (errno.EPIPE, errno.ENOSPC):
+        if error.errno not in (errno.EPIPE, errno.ENOSPC, errno.EIO):
             raise
         _discard_output(sys.stdout)
         if error.errno == errno.ENOSPC:
             output.fail(AgentError("the output cannot be written: no space is left on that disk"))
         _discard_output(sys.stderr)  # the reader has gone, and may have read this stream too
-        sys.exit(141)
+        sys.exit(129 if error.errno == errno.EIO else 141)
 
 
 @contextmanager
