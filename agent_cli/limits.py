@@ -11,6 +11,7 @@ import signal
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, TextIO, TypeVar, cast
 
 from agent_cli.errors import UsageError
@@ -34,6 +35,15 @@ def decoded(raw: bytes, name: str) -> str:
     if b"\0" in raw[:8192]:
         raise UsageError(f"{name} is not text: nothing was sent")
     return raw.decode("utf-8", "replace").strip("\n")
+
+
+def read(file: Path) -> str:
+    """The text of a file that is put into a question. Raises UsageError."""
+    try:
+        with file.open("rb") as opened:
+            return decoded(opened.read(MAX_INPUT + 1), str(file))
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
 
 
 class LimitExceeded(ValueError):

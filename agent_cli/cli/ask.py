@@ -138,12 +138,8 @@ def _parts(asked: AskOptions) -> Sequence[Part]:
     for file in files:
         if file == stdin:
             parts.append(Part(limits.decoded(sys.stdin.buffer.read(limits.MAX_INPUT + 1), "standard input"), "piped"))
-            continue
-        try:
-            with file.open("rb") as opened:
-                parts.append(Part(limits.decoded(opened.read(limits.MAX_INPUT + 1), str(file)), "file", str(file)))
-        except OSError as error:
-            raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+        else:
+            parts.append(Part(limits.read(file), "file", str(file)))
     parts.append(Part(" ".join(asked.words), "typed"))
     return join_parts([part for part in parts if part.text.strip()])
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -520,7 +519,9 @@ def attach(parts: Sequence[Part]) -> list[Part]:
         for match in _REFERENCE.finditer(part.text) if part.origin == "typed" else ():
             path = _resolve(match[1] or match[2], quoted=bool(match[1]))
             if path and path not in files:
-                files[path] = Part(_read(path), "file", str(path))
+                if not path.is_file():
+                    raise UsageError(f"{path} is not a file: nothing was sent")
+                files[path] = Part(limits.read(path), "file", str(path))
     return [*join_parts([*files.values(), Part("", "typed")])[:-1], *parts] if files else list(parts)
 
 
@@ -545,13 +546,3 @@ def _resolve(typed: str, *, quoted: bool) -> Path | None:
     if quoted or typed.startswith(_PATH_PREFIXES):
         raise UsageError(f"there is no file {typed}: nothing was sent; without the @ it is text")
     return None
-
-
-def _read(path: Path) -> str:
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise UsageError(f"{path} is not a file: nothing was sent")
-        with path.open("rb") as opened:
-            return limits.decoded(opened.read(limits.MAX_INPUT + 1), str(path))
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}; nothing was sent") from error
