@@ -124,13 +124,6 @@ class Invocation:
         if not self.quiet:
             output.note(text)
 
-    @property
-    def model_only_option(self) -> str:
-        """The first given option that only matters when a model is asked; empty when none is given."""
-        options = {"--incognito": self.incognito, "--memory": self.memory, "--no-memory": self.no_memory}
-        options["--interactive"] = self.interactive
-        return next((name for name, given in options.items() if given), "")
-
     def check(self) -> None:
         if self.memory and self.no_memory:
             raise UsageError("--memory and --no-memory exclude each other")

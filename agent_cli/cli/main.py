@@ -25,6 +25,7 @@ from agent_cli.text import nearest, one_line, without_surrogates
 
 _ENDING = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None))]  # Windows has one
 _MODEL_COMMANDS = (None, "ask")  # commands that ask a model; None: a conversation
+_MODEL_OPTIONS = ("incognito", "memory", "no_memory", "interactive")  # that matter to those alone
 _ClickUsageError: Any = typer.BadParameter.__base__  # Typer's own UsageError, which has no public name
 
 
@@ -180,7 +181,9 @@ def start(context: typer.Context, **options: Any) -> None:
     sealing.KEYS.variable = sys.stdin.readline() if secret == "-" else secret
     os.environ[CHILD] = f"1{os.environ.get('AGENT_NOW', '')}"  # seen by every process that this one starts
     invocation.check()
-    if context.invoked_subcommand not in _MODEL_COMMANDS and (option := invocation.model_only_option):
+    given = [name for name in _MODEL_OPTIONS if options[name]]
+    if given and context.invoked_subcommand not in _MODEL_COMMANDS:
+        option = f"--{given[0].replace('_', '-')}"
         raise UsageError(f"{option} is for a conversation and for `agent ask`: other commands work on the file")
     asks_which = invocation.resume is not None and not invocation.resume.strip()
     at_terminal = context.invoked_subcommand is None and sys.stdin.isatty() and sys.stdout.isatty()

@@ -16,7 +16,7 @@ from agent_cli.agent.model_context import Context
 from agent_cli.agent.policy import Approve
 from agent_cli.app import background, models, turns, upkeep
 from agent_cli.app.app import App
-from agent_cli.errors import AgentError, StoreBusy, UsageError
+from agent_cli.errors import AgentError, StoreBusy
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.conversations import log, sessions
 from agent_cli.memory.facts.facts import Fact
@@ -150,11 +150,9 @@ class Conversation:
         return lambda call: call.name in self.allowed_tools or approve(call)
 
     def reopen(self) -> int:
-        """The id of the session, reopened if need be. Raises UsageError without one, or if it is open elsewhere."""
-        if self.session is None or self.id is None:
-            raise UsageError("nothing has been said in this session yet")
+        """The id of the session, reopened if need be. Raises UsageError if it is open elsewhere."""
         app = self.app
-        return sessions.reopen(app.db, self.id, app.scope.owner, app.time(), app.terminal).id
+        return sessions.reopen(app.db, self.id or 0, app.scope.owner, app.time(), app.terminal).id
 
     def take_back(self, since: int) -> tuple[list[Fact], list[Task]]:
         """Take back a message and all after it; returns facts learned from them, which stay, and hidden reminders."""
