@@ -120,15 +120,12 @@ def find(
 def mentions(db: Database, query: str, allowed: Filter, now: datetime, limit: int) -> tuple[Hit, ...]:
     """What holds all words of a query but those that only ask, the best first: earlier questions too."""
     request = Request(db, text.without_surrogates(query[:_MAX_QUERY]), allowed, now)
-    question = candidates.parse(request)
+    question = request.use("words", partial(candidates.parse, request), Question())
     wanted = [stems for word, stems in question.stems.items() if not terms.only_asks(word)]
     wanted += [(run,) for run in question.runs]
-    try:
-        with db.index_access():
-            ids = [id for id, _ in candidates.by_words(db, question, allowed)] if wanted else []
-    except IndexDamaged:
-        return ()
-    rows = _read_alone(request, ids, question)
+    look = partial(candidates.by_words, db, question, allowed)
+    hits = request.use("words", look, list[tuple[int, float]]()) if wanted else []
+    rows = _read_alone(request, [id for id, _ in hits], question)
     found = (row for row in rows if all(row.own_words.keys() & stems for stems in wanted))
     return _to_hits(db, (Scored(row, 0.0) for row in islice(found, limit)))
 

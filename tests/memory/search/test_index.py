@@ -11,7 +11,8 @@ from hypothesis import strategies as some
 from agent_cli.memory.conversations import log
 from agent_cli.memory.facts import adoption
 from agent_cli.memory.planner import notes
-from agent_cli.memory.search import index, vectors, word_tables
+from agent_cli.memory.search import index, recall, vectors, word_tables
+from agent_cli.memory.search.candidates import Filter
 from agent_cli.memory.transfers import transfer
 from agent_cli.messages import Message, ToolCall, ToolResult
 from agent_cli.store import meta
@@ -286,6 +287,7 @@ def test_search_survives_a_damaged_index_and_is_the_same_when_it_is_mended(full,
     if how != "idx":  # a small index is read without it
         assert found.damaged == (which,)
     assert find(db, "when do I see the doctor?", meaning=EMBEDDED).hits[0].handle == "n1"
+    assert {hit.handle for hit in recall.mentions(db, "dentist", Filter("person"), NOON, 9)} <= {"n1"}
     word_tables.repair(db, which)
     assert find(db, "Katarzyna", meaning=EMBEDDED).damaged == ()
     assert hits(db, meaning=EMBEDDED) == before
