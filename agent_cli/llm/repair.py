@@ -108,8 +108,7 @@ _TIMES_SAID, _SHORT = 3, 2  # how often a sentence may stand, and the words of o
 _TIMES = 2  # that a run has stood before
 _FAR = 400  # words between two places that are still one loop
 _SINGLE = "\\u3040-\\u30ff\\u3400-\\u9fff\\uac00-\\ud7af"  # characters of scripts without spaces, each a word
-_WORD = Pattern(r"\n|```|[^\W\d_]{1,12}|\d{1,6}|[^\w\s]|_")
-_WORD_OR_CHARACTER = Pattern(rf"\n|```|[{_SINGLE}]|[^\W\d_{_SINGLE}]{{1,12}}|\d{{1,6}}|[^\w\s]|_")
+_WORD = Pattern(rf"\n|```|[{_SINGLE}]|[^\W\d_{_SINGLE}]{{1,12}}|\d{{1,6}}|[^\w\s]|_")
 _UNFINISHED = Pattern(r"[^\W_]{0,24}`{0,3}\Z")
 _LONGEST = 27  # characters of what is unfinished
 
@@ -134,8 +133,7 @@ class Repetition:
         unfinished = _UNFINISHED.search(text, max(0, len(text) - _LONGEST))
         end = unfinished.start() if unfinished else len(text)
         self._rest = text[end:]
-        pattern = _WORD if max(text[:end], default="") < "\u3040" else _WORD_OR_CHARACTER
-        for each in pattern.findall(text[:end]):
+        for each in _WORD.findall(text[:end]):
             if any(self._add(word) for word in self._uncounted(each)):
                 return True
             if each in _ENDS and self._ends_repeated():

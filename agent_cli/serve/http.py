@@ -115,14 +115,10 @@ class Gate:
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
     """A `receive` that gives the body at once, and then waits for the client to disconnect."""
-    given = False
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def next_message() -> Message:
-        nonlocal given
-        if given:
-            return await receive()
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
+        return waiting.pop() if waiting else await receive()
 
     return next_message
 

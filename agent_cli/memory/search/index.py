@@ -361,13 +361,8 @@ def rebuild(db: Database) -> Iterator[tuple[int, int]]:
         db.execute("delete from sqlite_sequence where name = 'passage'")  # the size is estimated from the ids
         meta.drop(db, _FILE_IDS)
         db.execute("delete from stale")
-        db.execute(
-            """insert into stale (kind, row) select 'm', id from message
-               where finish is not null and role in ('user', 'assistant') and text <> ''"""
-        )
         for kind in kinds.SEARCHABLE:
-            if kind.letter != "m":
-                db.execute(f"insert into stale (kind, row) select ?, id from {kind.name}", (kind.letter,))
+            db.execute(f"insert into stale (kind, row) select ?, id from {kind.name}", (kind.letter,))
     total = count_stale(db)
     for _ in refresh_steps(db):
         yield total - count_stale(db), total
