@@ -153,7 +153,7 @@ def _point_to_forget(context: ToolContext, words: str, command: str) -> str:
     """The line that names the command: for the fact that says the same, else for the topic."""
     if context.reads:
         owner, db, triple = context.scope.owner, context.remembered, adoption.claim(words, "typed").triple
-        similar = facts.same(db, owner, words) + adoption.with_triple(db, owner, triple)
+        similar = facts.same(db, owner, words) + facts.with_triple(db, owner, triple)
         if known := next((each for each in similar if each.is_open(context.time())), None):
             return f"nothing was forgotten yet: {command} {known.handle} erases “{facts.name(known)}”, and asks first"
     topic = " ".join(terms.content_words(words)) or "WORDS"

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from agent_cli import text
 from agent_cli.memory.conversations import log, sessions
-from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.facts import facts
 from agent_cli.memory.facts.facts import SUPERSEDED, Fact
 from agent_cli.memory.language import languages, statements, triples
 from agent_cli.memory.proposals import ACCEPTED
@@ -163,7 +163,7 @@ def _group_of(statement: str, subject: str) -> str:
 
 
 def _line(fact: Fact, now: datetime) -> str:
-    dates = adoption.dates_ahead(fact, now)
+    dates = facts.dates_ahead(fact, now)
     return f"- {text.unfenced(' '.join(fact.statement.split()))} ({fact.handle}{f', {dates}' if dates else ''})"
 
 

@@ -83,7 +83,7 @@ def show(app_: App, handle: FactHandle, as_json: AsJson = False) -> None:
     """Show a fact with where it comes from and what it replaced."""
     fact = _find(app_, handle)
     sources = [(ids.handle("message", message), quote) for message, quote in facts.sources(app_.db, fact)]
-    former, latter = adoption.replaced(app_.db, fact), adoption.replaced(app_.db, fact, by=True)
+    former, latter = facts.replaced(app_.db, fact), facts.replaced(app_.db, fact, by=True)
     if as_json:
         more = {
             "sources": [{"message": message, "quote": quote} for message, quote in sources],
@@ -332,7 +332,7 @@ def edit(
         begins, ends = _span(app_, since, until)
         consent.obtain(app_, f"{_short(fact)}\nchange its dates?", _UNCHANGED)
         changed = adoption.redate(app_.memory, fact, begins, ends)
-        output.say(f"changed {_short(fact)}, {adoption.format_dates(changed, app_.time())}")
+        output.say(f"changed {_short(fact)}, {facts.format_dates(changed, app_.time())}")
     elif words:
         _edit_one(app_, fact, " ".join(words))
     else:

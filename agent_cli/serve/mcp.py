@@ -158,7 +158,7 @@ def _whole(app: App, db: Database, handle: str, first: int) -> str:
             fact = facts.get(db, ids.number("fact", handle), owner)
             if not fact.is_open(app.time()):  # what waits, was refused or replaced is the person's business
                 raise UsageError(f"{fact.handle} is not a fact that is true now")
-            ahead = adoption.dates_ahead(fact, app.time())
+            ahead = facts.dates_ahead(fact, app.time())
             return f"{fact.handle} ({ahead or f'since {fact.day}'}) {fact.statement}"
         case "summary":
             summary = summaries.get(db, ids.number("summary", handle), owner)

@@ -54,7 +54,7 @@ def get_zone(name: str, now: datetime) -> tzinfo:
     from zoneinfo import ZoneInfo  # as late as tzlocal
 
     with suppress(LookupError, ValueError, OSError):
-        return ZoneInfo(name) if name else now.tzinfo or UTC
+        return ZoneInfo(name)
     return now.tzinfo or UTC
 
 

@@ -4,7 +4,7 @@ known fact is added to it as a source, and so are its dates. "I no longer live i
 coffee" end facts, found by rules: by their triple, or because a fact about the person has all the words. Contradictions
 of what the person types are shown and adopted on request. Where a predicate has one value at a time, each ends where
 the next one begins: dates decide, not the order in which the person says things. Without a date, a value was true when
-it was said. Which facts a fact replaced is read from the batches of its history."""
+it was said."""
 
 import re
 import time as real_time
@@ -26,7 +26,6 @@ from agent_cli.memory.language.triples import Claim, Ending, Triple, is_fact
 from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, MemoryContext
 from agent_cli.messages import Origin, Part, Receipt
 from agent_cli.store import events
-from agent_cli.store.db import Database
 from agent_cli.values import frozen
 
 LONGEST = 2000  # characters of a fact
@@ -144,7 +143,7 @@ def propose_each(
             if fact := propose(memory, claim, actor=actor):
                 waiting.append(fact)
             elif same := facts.same(memory.db, memory.scope.owner, claim.statement):
-                reasons.append(f"{format_names(same[-1:])} {_STATES[same[-1].state]}")
+                reasons.append(f"{facts.format_names(same[-1:])} {_STATES[same[-1].state]}")
             else:
                 short = text.one_line(claim.statement)
                 reasons.append(f"“{short}” was not proposed: it is known, or you had it erased")
@@ -160,7 +159,7 @@ def accept(memory: MemoryContext, fact: Fact, *, replacing: Fact | None = None) 
             ends.append(facts.get(memory.db, proposal.target_id, fact.owner))
         state, now = SUPERSEDED if proposal.operation == "delete" else ACCEPTED, clock.utc(memory.time())
         adopted = _settle(memory, facts.change(memory, proposal, "accepted", state=state, decided_at=now), ends)
-        typed = format_names(each for each in adopted.replaced if each.origin == "typed")
+        typed = facts.format_names(each for each in adopted.replaced if each.origin == "typed")
         if typed and replacing is None and proposal.trust in readings.ORIGINS:
             raise UsageError(
                 f"{proposal.handle} was proposed after something was read, and would end {typed}, which you typed: it "
@@ -361,16 +360,6 @@ def _redate(memory: MemoryContext, fact: Fact, dates: Mapping[str, str | None]) 
     return tuple(each for each in _settle_values(memory, changed) if each.id != fact.id)
 
 
-def replaced(db: Database, fact: Fact, *, by: bool = False) -> list[Fact]:
-    """The facts that ended when this one was accepted; `by`: those that ended this one when they were accepted."""
-    query = """select distinct o.fact_id from fact_version v
-               join fact_version o on o.batch = v.batch and o.fact_id <> v.fact_id and o.undone = 0
-               where v.fact_id = ?1 and v.undone = 0 and (v.change = 'replaced') = ?2 and (o.change = 'replaced') <> ?2
-                 and v.change in ('added', 'accepted', 'edited', 'restored', 'replaced')
-                 and o.change in ('added', 'accepted', 'edited', 'restored', 'replaced') order by 1"""
-    return facts.many(db, db.column(query, (fact.id, by)), fact.owner)
-
-
 def in_order(found: Sequence[Fact]) -> list[Fact]:
     """Values in the order in which they became true; one without a date when it was said, after what had begun then."""
     said = sorted(found, key=lambda each: (each.learned_at, each.id))
@@ -391,7 +380,7 @@ def values(memory: MemoryContext, fact: Fact) -> list[Fact]:
 def _known(memory: MemoryContext, claim: Claim) -> list[Fact]:
     """Facts that state the same as the claim, in its scope; at last the sentence, if it ended a fact before."""
     same = facts.same(memory.db, memory.scope.owner, claim.statement)
-    found = {each.id: each for each in same + with_triple(memory.db, memory.scope.owner, claim.triple)}
+    found = {each.id: each for each in same + facts.with_triple(memory.db, memory.scope.owner, claim.triple)}
     scope = claim.place, claim.session, claim.operation, claim.target
     repeated = [
         each
@@ -400,14 +389,6 @@ def _known(memory: MemoryContext, claim: Claim) -> list[Fact]:
         or ((claim.operation, each.operation) == ("insert", "update") and each.place == claim.place)
     ]
     return [*repeated, *(each for each in same if _has_ended(each, claim))]
-
-
-def with_triple(db: Database, owner: str, triple: Triple | None) -> list[Fact]:
-    """The facts that are or were accepted with this triple."""
-    if triple is None:
-        return []
-    values = facts.accepted_values(db, owner, triple.subject, [triple.predicate])
-    return [each for each in values if each.object.casefold() == triple.object.casefold()]
 
 
 def _has_ended(fact: Fact, claim: Claim) -> bool:
@@ -435,7 +416,7 @@ def _ended_by(memory: MemoryContext, claim: Claim) -> tuple[list[Fact], list[Fac
         return [], []
     if claim.triple:
         denied = replace(claim.triple, predicate=triples.opposite(claim.triple.predicate))
-        found = with_triple(memory.db, memory.scope.owner, denied)
+        found = facts.with_triple(memory.db, memory.scope.owner, denied)
     else:
         first, *others = statements.clauses(claim.statement) or [claim.statement]
         is_denial = others and terms.is_negated(first) and not triples.is_doubtful(claim.statement)
@@ -566,31 +547,27 @@ def _is_ended(memory: MemoryContext, ending: Ending, over: Triple | None, person
     return len(parts) == 1 or all(stems.get(word) in over_stems for word in last) or None
 
 
-def format_names(found: Iterable[Fact]) -> str:
-    return ", ".join(f"{each.handle} “{facts.name(each)}”" for each in found)
-
-
 def receipt(memory: MemoryContext, adopted: Adopted, *, at_prompt: bool = False) -> str:
     """The receipt for an accepted fact; at the prompt it names the slash command that takes it back."""
     fact, replaced, now = adopted.fact, adopted.replaced, memory.time()
-    dates = format_dates(fact, now)
+    dates = facts.format_dates(fact, now)
     if not adopted.new:
-        return f"{format_names([fact])} was known already{f'; now {dates}' if adopted.dated else ''}"
+        return f"{facts.format_names([fact])} was known already{f'; now {dates}' if adopted.dated else ''}"
     changed = replaced[0] if fact.operation == "delete" and replaced else fact
     undo = f"({f'/undo {changed.handle}' if at_prompt else 'agent facts undo'} takes it back)"
     if fact.operation == "delete":
-        each = [f"{format_names([fact])} ({format_dates(fact, now)})" for fact in replaced]
+        each = [f"{facts.format_names([fact])} ({facts.format_dates(fact, now)})" for fact in replaced]
         return Receipt(f"ended {', '.join(each)} {undo}" if each else "nothing was ended: it was over already")
-    instead = f", in place of {format_names(replaced)}" if replaced else ""
+    instead = f", in place of {facts.format_names(replaced)}" if replaced else ""
     instead += " from then on" if replaced and fact.is_planned(now) else ""
     where = " for this project" if fact.place else ""
     alike = None if statements.is_event(fact.statement) else terms.alike(fact.statement)
     found = [each for each in _open_here(memory, fact.session_id) if alike.fullmatch(each.statement)] if alike else []
     beside = [each for each in found if each.statement.casefold() != fact.statement.casefold()] + [*adopted.partly_over]
-    stays = f"; still true beside it: {format_names(beside)}" if beside else ""
+    stays = f"; still true beside it: {facts.format_names(beside)}" if beside else ""
     if beside and not adopted.partly_over:
         stays += f" ({'/' if at_prompt else 'agent '}forget {beside[0].handle} erases it)"
-    return Receipt(f"kept {format_names([fact])}{where}{f' ({dates})' if dates else ''}{instead} {undo}{stays}")
+    return Receipt(f"kept {facts.format_names([fact])}{where}{f' ({dates})' if dates else ''}{instead} {undo}{stays}")
 
 
 def undone_receipt(fact: Fact) -> str:
@@ -600,27 +577,8 @@ def undone_receipt(fact: Fact) -> str:
 
 
 def pending_receipt(fact: Fact) -> str:
-    stated = format_dates(fact)
+    stated = facts.format_dates(fact)
     return f"{fact.handle} waits for your yes: “{facts.name(fact)}”{f' ({stated})' if stated else ''}"
-
-
-def format_dates(fact: Fact, now: datetime | None = None) -> str:
-    """Since and until when a fact is true, as far as that was stated. With `now`: whether it is planned or over."""
-    since, until = (moment and clock.format_day(moment, fact.utc_offset) for moment in (fact.valid_from, fact.valid_to))
-    if now and fact.is_planned(now):
-        return f"planned from {since}{f' until {until}' if until else ''}"
-    if now and fact.is_over(now):
-        return f"true {f'from {since} ' if since and fact.began_at < (fact.valid_to or '') else ''}until {until}"
-    if since:
-        return f"since {since}{f', until {until}' if until else ''}"
-    return f"true until {until}" if until else ""
-
-
-def dates_ahead(fact: Fact, now: datetime) -> str:
-    """That a fact begins or ends in the future; else empty."""
-    if fact.is_planned(now):
-        return format_dates(fact, now)
-    return f"until {clock.format_day(fact.valid_to, fact.utc_offset)}" if fact.valid_to and fact.is_true(now) else ""
 
 
 @frozen
@@ -675,7 +633,7 @@ def _against(memory: MemoryContext, session: int, claim: Claim) -> list[Contradi
     found = [(known, claim, _answer(claim, adopted)) for known in ends]
     found = found or [(known, made, _answer(made, made)) for known, made in _replaceable(memory, claim, session)]
     if parts and not found:
-        return [Contradiction(claim, None, f"ends a part of {format_names(parts)}, which stays")]
+        return [Contradiction(claim, None, f"ends a part of {facts.format_names(parts)}, which stays")]
     is_choice = not ends and len(found) > 1
     return [
         Contradiction(replace(stated, place=known.place, session=known.session_id), known, answer, is_choice)

@@ -3,7 +3,7 @@ accepted fact is planned, true or over is decided by its dates when it is read: 
 
 import math
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
@@ -156,6 +156,24 @@ def sources(db: Database, fact: Fact) -> list[tuple[int, str]]:
     return [*first, *db.rows(others, (fact.id, fact.message_id))]
 
 
+def with_triple(db: Database, owner: str, triple: Triple | None) -> list[Fact]:
+    """The facts that are or were accepted with this triple."""
+    if triple is None:
+        return []
+    values = accepted_values(db, owner, triple.subject, [triple.predicate])
+    return [each for each in values if each.object.casefold() == triple.object.casefold()]
+
+
+def replaced(db: Database, fact: Fact, *, by: bool = False) -> list[Fact]:
+    """The facts that ended when this one was accepted; `by`: those that ended this one when they were accepted."""
+    query = """select distinct o.fact_id from fact_version v
+               join fact_version o on o.batch = v.batch and o.fact_id <> v.fact_id and o.undone = 0
+               where v.fact_id = ?1 and v.undone = 0 and (v.change = 'replaced') = ?2 and (o.change = 'replaced') <> ?2
+                 and v.change in ('added', 'accepted', 'edited', 'restored', 'replaced')
+                 and o.change in ('added', 'accepted', 'edited', 'restored', 'replaced') order by 1"""
+    return many(db, db.column(query, (fact.id, by)), fact.owner)
+
+
 def by_uid(db: Database, found: Sequence[Fact]) -> list[Fact]:
     """Facts in the order in which they were made, the same on all of the person's machines."""
     query = "select id from fact where id in (select value from json_each(?)) order by uid"
@@ -294,6 +312,29 @@ def about(fact: Fact) -> str:
 
 def name(fact: Fact, limit: int = 80) -> str:
     return text.one_line(fact.statement, limit)
+
+
+def format_names(found: Iterable[Fact]) -> str:
+    return ", ".join(f"{each.handle} “{name(each)}”" for each in found)
+
+
+def format_dates(fact: Fact, now: datetime | None = None) -> str:
+    """Since and until when a fact is true, as far as that was stated. With `now`: whether it is planned or over."""
+    since, until = (moment and clock.format_day(moment, fact.utc_offset) for moment in (fact.valid_from, fact.valid_to))
+    if now and fact.is_planned(now):
+        return f"planned from {since}{f' until {until}' if until else ''}"
+    if now and fact.is_over(now):
+        return f"true {f'from {since} ' if since and fact.began_at < (fact.valid_to or '') else ''}until {until}"
+    if since:
+        return f"since {since}{f', until {until}' if until else ''}"
+    return f"true until {until}" if until else ""
+
+
+def dates_ahead(fact: Fact, now: datetime) -> str:
+    """That a fact begins or ends in the future; else empty."""
+    if fact.is_planned(now):
+        return format_dates(fact, now)
+    return f"until {clock.format_day(fact.valid_to, fact.utc_offset)}" if fact.valid_to and fact.is_true(now) else ""
 
 
 def json_rows(db: Database, found: Sequence[Fact]) -> Iterator[dict[str, Any]]:

@@ -291,7 +291,7 @@ FORGETTABLE = r"""(?:the\s+fact\s+)?that\s+(?=\S+\s+\S)|(?:what|everything|anyth
 # Doubts and ends: a sentence with one states nothing that is true now.
 DOUBT = r"""if|unless|would|could|should|might|may be|maybe|perhaps|probably|almost|used to|wants?|wish|hope|plans?
     |think|guess|pretend|imagine|suppose|going to|(?-i:will)|formerly"""
-NEGATING = r"no|not|never|none|nothing|nobody|neither|nor|n't|without|cannot"
+NEGATING = r"no|not|never|none|nothing|nobody|neither|nor|without|cannot"
 COUNTING, TIMES = rf"(?:{'|'.join(_TO_TWELVE[1:])})(?: times)?|once|twice|first|second|third", r"times"  # the same
 DENYING = r"""\b(?:do|does)(?: not|n['’]t)\b|(?<!\bdid )\b(?:not|never)\b|(?<=\bcan)(?:not|['’]t)\b
     |(?<!\bca)(?<!\bdid)(?<!\bwo)n['’]t\b"""  # is cut, so that what a sentence denies is left
@@ -316,7 +316,7 @@ SMALL_TALK = r"""hello|hi|hii+|hey+|hiya|howdy|yo|good (?:morning|afternoon|even
     |much appreciated|ok|okay|k|alright|all right|right|fine|good|great|nice|cool|perfect|super|awesome|excellent
     |wonderful|lovely|sure|yes|yeah|yep|yup|no|nope|please|got it|i see|understood|makes sense|exactly|agreed|indeed
     |that's all|sounds good|will do|no problem|you're welcome|never ?mind|sorry|excuse me|oh|ah|hm|hmm+|wow|haha+|lol
-    |bye(?:[ -]?bye)?|goodbye|good bye|see you(?: (?:soon|later|tomorrow|then))?|later|take care
+    |bye(?:[ -]?bye)?|goodbye|see you(?: (?:soon|later|tomorrow|then))?|later|take care
     |have a (?:good|nice|great) (?:day|one|evening|weekend|night)|and|so|well|then|now|very much|agent|my friend|today
     |everyone|(?:that was |that's |very |so )?helpful|(?:you're|you are) (?:the best|great|awesome)
     |(?:good|nice|glad) to hear(?: that)?|how (?:can|may) i (?:help|assist)(?: you)?(?: (?:today|now|further))?
@@ -325,7 +325,6 @@ SMALL_TALK = r"""hello|hi|hii+|hey+|hiya|howdy|yo|good (?:morning|afternoon|even
     |the (?:info(?:rmation)?|update|reminder))|(?:i'll|i will|i've|i have) (?:remember(?:ed)?|not(?:e|ed)|keep
     |kept) (?:that|this|it)(?: in mind)?|i(?:'ll| will) make a note(?: of (?:that|this|it))?"""
 # Of what is no fact: a question, or an instruction to the assistant.
-QUESTION_START = r"who|what|when|where|why|how|which|do|does|did|is|are|was|were|can|could|should|would|will"
 INSTRUCTION = r"""please|always|never|from now on|ignore|disregard|forget|remember|answer|respond|reply|act|pretend
     |obey|do not|don't|you|your|system|assistant|the (?:assistant|agent|ai|model|system)"""
 INSTRUCTIONS_MEANT = r"(?:previous|prior|above|system) (?:instructions?|prompt)"
@@ -440,8 +439,7 @@ name given_name name|call
 email mail_address mail|reach
     (?:you can reach me at|<MY> e-?mail(?:[ -]?address)?(?: is|:)?|e-?mail:) <OBJECT>
 phone phone_number 0|1|2|3|4|5|6|7|8|9
-    <MY> (?:(?:tele)?phone|mobile|cell)?[ -]?(?:number)?(?: is|:)? <OBJECT>
-    you can call me (?:at|on) <OBJECT>
+    (?:<MY> (?:(?:tele)?phone|mobile|cell)?[ -]?(?:number)?(?: is|:)?|you can call me (?:at|on)) <OBJECT>
 birthday day birthday
     (?:<MY>|<RELATIVE>['’]s) birthday is(?: on)? <OBJECT>
 born_on day born
@@ -455,8 +453,7 @@ comes_from place from
     <WHO> comes? from <OBJECT>
 - given_name <KIN>
     <MY> (?P<what><KIN>)['’]s name is <OBJECT>
-    (?P<object><NAME>) is <MY> (?P<what><KIN>)
-    (?P<object><NAME>) is (?P<subject><NAME>)['’]s (?P<what><KIN>)
+    (?P<object><NAME>) is (?:<MY>|(?P<subject><NAME>)['’]s) (?P<what><KIN>)
     (?P<object><NAME>) is the (?P<what><KIN>) of <NAMED>(?P<subject><NAME>)
     (?P<subject><NAME>)['’]s (?P<what><KIN>) is (?:called|named) <OBJECT>
 - given_name called|named

@@ -296,7 +296,6 @@ SMALL_TALK = r"""hallo|hi|hey|servus|moin|grüß (?:dich|gott|euch)|grüezi|tach
     |doch|du|gern geschehen|was kann ich (?:für (?:dich|sie) )?tun|das war hilfreich|freut mich|wie läuft(?:'s|s| es)
     |wie kann ich (?:dir|ihnen) (?:heute )?helfen|notiert|gut zu wissen|danke für (?:die info(?:rmation)?|den hinweis)
     |(?:das )?merke? ich mir|ich merke? (?:mir das|es mir)|(?:das )?habe? ich (?:mir )?(?:notiert|gemerkt)"""
-QUESTION_START = r"wer|was|wann|wo|warum|wie|welche[rs]?|ist|sind|hat|kann|soll"
 INSTRUCTION = r"""bitte|immer|nie|niemals|ab jetzt|von nun an|du|sie sollen|dein\w*|ignoriere?|vergiss|antworte|merke?
     |der assistent|das modell|die ki"""
 INSTRUCTIONS_MEANT = r"(?:vorherige|frühere)\w* anweisung\w*"
@@ -417,9 +416,8 @@ born_in place geboren
 comes_from place aus
     <WHO> (?:komme|kommt|bin|ist) aus <OBJECT>
 - given_name <KIN>
-    (?P<object><NAME>) ist <MY> (?P<what><KIN>)
+    (?P<object><NAME>) ist (?:<MY>|<WHOSE>) (?P<what><KIN>)
     <WHOSE> (?P<what><KIN>) (?:ist|heißt) <OBJECT>
-    (?P<object><NAME>) ist <WHOSE> (?P<what><KIN>)
     (?P<object><NAME>) ist (?:der|die|das) (?P<what><KIN>) von (?P<subject><NAME>)
 - given_name heißt
     <MY> (?P<what>[\w-]+(?: [\w-]+)?) heißt <OBJECT>
@@ -445,8 +443,7 @@ owns likeable besitz
 uses activity nutz|verwend
     (?:<WHO>|wir)<NOW> (?:(?:be)?nutz(?:e|t|en)|verwende[nt]?)<NOW> <OBJECT>
 goes_to school geh|besuch
-    <WHO><NOW> (?:gehe|geht) (?:in|auf) <OBJECT>
-    <WHO><NOW> besuch(?:e|t) <OBJECT>
+    <WHO><NOW> (?:(?:gehe|geht) (?:in|auf)|besuch(?:e|t)) <OBJECT>
 - activity spiel|unterricht|samm|trag|träg|trink|esse|isst|leite|führ|trainier|zücht|studier
     <WHO><NOW> (?P<what><ACTIVITY>)<NOW> (?!<NO_ACTIVITY>)<OBJECT>
 - value nummer|adresse|telefon|handy|geburtstag|mail|auto

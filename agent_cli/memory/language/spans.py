@@ -71,9 +71,8 @@ _STARTS = tuple(re.split(r"\(|\w\?", name)[0] for names in DAY_UNITS for name in
 
 def may_hold_date(text: str) -> bool:
     """Whether a digit, or a word that ends as a month or begins as a unit, is there: else nothing is compiled."""
-    if _DIGIT.search(text):
-        return True
-    return any(word.startswith(_STARTS) or word.endswith(_ENDS) for word in _WORD.findall(text.lower()))
+    words = _WORD.findall(text.lower())
+    return _DIGIT(text) or any(word.startswith(_STARTS) or word.endswith(_ENDS) for word in words)
 
 
 _PHRASES = languages.expand(  # a date takes a millisecond to compile: it stands here as rarely as may be
@@ -105,11 +104,8 @@ def kind(phrase: re.Match[str]) -> str:
 
 def without(sentence: str, *, times: bool) -> str:
     """The sentence without phrases that say from or until when, and "now". `times`: nor any that names a time."""
-
-    def cut(phrase: re.Match[str]) -> str:
-        return " " if times or kind(phrase) != "at" else phrase[0]
-
-    left, edge = " ".join(PHRASE.sub(cut, sentence).split()).strip(" ,"), _EDGE if times else _EDGE_NOW
+    cut = PHRASE.sub(lambda phrase: phrase[0] if phrase["at"] and not times else " ", sentence)
+    left, edge = " ".join(cut.split()).strip(" ,"), _EDGE if times else _EDGE_NOW
     while (shorter := edge.sub("", left)) != left:
         left = shorter
     return re.sub(r" ,", ",", left)

@@ -26,11 +26,10 @@ DATED = frozenset(["lives_in", "works_at", "works_as", "age", "married_to", "stu
 ONE = "one"  # value of a predicate at a time, and not "many"
 MAX_LENGTH = 300  # characters of a statement
 _NOT_A_FACT = languages.pattern(  # a question, or an instruction to the assistant
-    r"^<QUESTION_START>\b(?=.*\?)|\?[^\w?]*$|^<INSTRUCTION>\b|\b<INSTRUCTIONS_MEANT>\b|\b<ASSISTANT_MUST>\b"
+    r"^<QUESTION_OPENING>\b(?=.*\?)|\?[^\w?]*$|^<INSTRUCTION>\b|\b<INSTRUCTIONS_MEANT>\b|\b<ASSISTANT_MUST>\b"
 )
 _MAX_LENGTH = 200  # characters of a statement that is parsed
 _MAX_OBJECT_WORDS = 6
-_DOUBT = languages.pattern(r"\b(?:<NEGATING>|<DOUBT>)\b|n['’]t\b|\?")
 _DENYING, _NOT_DENYING = languages.pattern(r"<DENYING>"), languages.pattern(r",|\b<NOT_DENYING>\b")
 _SECOND_CLAUSE = languages.pattern(
     r"\b<SECOND_CLAUSE> (?:\w+ )*<CLAUSE_VERB>\b|, <NEXT_CLAUSE>\b"
@@ -135,7 +134,7 @@ def parse(statement: str) -> Triple | None:
         return None
     stated = spans.without_future(sentence, sentence)
     certain = without_denial(stated)
-    if _DOUBT.search(certain):
+    if terms.is_negated(certain) or _UNSURE.search(certain):
         return None
     has_date = bool(spans.PHRASE.search(sentence))
     timeless = spans.without(certain, times=True)

@@ -254,7 +254,7 @@ def visible_line(words: str) -> str:
 
 def format_receipt(adopted: adoption.Adopted, now: datetime) -> str:
     """The receipt for an accepted fact: `kept f14, since 21 Nov 2026, replaces f31 (until 21 Nov 2026)`."""
-    dates = adoption.format_dates(adopted.fact, now)
+    dates = facts.format_dates(adopted.fact, now)
     line = f"kept {adopted.fact.handle}{f', {dates}' if dates else ''}"
     for each in adopted.replaced:
         until = clock.format_day(each.valid_to or "", each.utc_offset)

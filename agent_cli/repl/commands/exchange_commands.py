@@ -54,7 +54,7 @@ def undo(conversation: Conversation, argument: str) -> PromptDraft | str:
     stay, hidden = conversation.take_back(asked.id)
     notice = f"{asked.handle} and its answer are taken back"
     if stay:
-        notice += f"; {adoption.format_names(stay)} {'stays' if len(stay) == 1 else 'stay'} (/undo {stay[0].handle})"
+        notice += f"; {facts.format_names(stay)} {'stays' if len(stay) == 1 else 'stay'} (/undo {stay[0].handle})"
     for each in hidden:
         notice += f"; {rewind.format_hidden(each)}"
     return PromptDraft(notice, asked.message.text, asked.parts)

@@ -107,7 +107,7 @@ def facts_(conversation: Conversation, argument: str) -> Result:
     rows = []
     for each in found:  # with where it is true, if not everywhere, and that it begins or ends in the future
         elsewhere = review.describe_scope(app.scope, each) if each.place or each.session_id else ""
-        notes = "; ".join(filter(None, (elsewhere, adoption.dates_ahead(each, now))))
+        notes = "; ".join(filter(None, (elsewhere, facts.dates_ahead(each, now))))
         rows.append((each, f"{facts.name(each, 200)}{f' ({notes})' if notes else ''}"))
     return Page(lambda display: "\n\n".join([pages.facts_page(rows, display), *waits]))
 

@@ -167,7 +167,7 @@ def test_words_for_time_in_a_statement_become_dates(statement, dated):
         I train on Monday and Thursday | on Friday 27 November | on Friday, the 27th | am Freitag, dem 27. November
         am 27.11., am Freitag | Is it on Friday? | on Friday's list | If it rains on Friday | on Friday after Easter
         Papa ist am Freitag eingeladen | I was told that dad will come on Friday | on Friday evenings
-        am Freitag, 27.11."""),
+        The sign says 'open tomorrow' | am Freitag, 27.11."""),
     ],
 )
 def test_a_statement_without_such_words_is_left_as_it_is(statement):
