@@ -197,13 +197,15 @@ def _plain(messages: Sequence[Message], model: str, room: int) -> Context:
     for each in messages:
         if each.role not in ("user", "assistant") or not each.content.strip():
             continue
-        words = _MARKED.sub("", each.text) if each.role == "assistant" else text.without_fences(each.text)
+        *answered, words = each.text.split(_DONE)
+        words = _MARKED.sub("", words) if each.role == "assistant" else text.without_fences(words.lstrip("\n"))
         around = [fenced.strip() for fenced in _FENCED.findall(f"{each.before}\n{each.after}")]
         remembered = [line for fenced in around for line in fenced.split("\n") if _REMEMBERED.match(line)]
-        known = [text.with_full_stop(_REMEMBERED.sub("", _HANDLE_BEHIND.sub("", line))) for line in remembered]
+        known = [_REMEMBERED.sub("", _HANDLE_BEHIND.sub("", line)) for line in remembered]
+        known += [request.statement for typed in answered for request in capture.capture([Part(typed, "typed")])]
         asks = [] if each.text else around  # the program's question, where the person has none
         asked = [fenced for fenced in asks if not fenced.startswith("Today is") and "\n- " not in fenced]
-        said.append((each.role, known, "\n\n".join(filter(None, (words, *asked)))))
+        said.append((each.role, [*map(text.with_full_stop, known)], "\n\n".join(filter(None, (words, *asked)))))
     if said and _MILLIONS.search(model.lower()):
         *earlier, (role, known, words) = said
         before = [line for _, lines, _ in earlier for line in lines]

@@ -32,7 +32,7 @@ from agent_cli.tools.registry import BUILT_IN
 from agent_cli.tools.tool import ToolContext, tool
 from tests.conftest import HERE, NOON, empty, noon
 from tests.tables import for_each
-from tests.turns import agent, calls, chunks, logged, run, text_of, turn, unanswered
+from tests.turns import agent, asked, calls, chunks, logged, run, text_of, turn, unanswered
 
 NOTHING = "nothing was jotted down yet"
 
@@ -75,10 +75,11 @@ def test_a_small_model_gets_one_sentence_no_tools_no_marks_and_what_is_known_as_
     ]
     assistant.model.name = "smollm2:135m"
     run(assistant, context, "My dog is called Bruno")
+    asked(context, "Remember that I like tea.")  # which the program answers itself
     run(assistant, context, "What is it called?")
     assert [each.content for each in assistant.model.requests[-1]] == [
         "Answer the question in one short English sentence.",
-        "About me: Answer me in verse. I live in Graz. My dog is called Bruno.\n\nWhat is it called?",
+        "About me: Answer me in verse. I live in Graz. My dog is called Bruno. I like tea.\n\nWhat is it called?",
     ]
     assert [name for name in ("smollm2:135m", "gemma3:270m", "X/Qwen2.5-0.5B.gguf") if not is_small(name)] == []
     assert [name for name in ("qwen3:4b", "llama3.2:1b", "phi3.5", "qwen3:30b-a3b", "v0.1b2") if is_small(name)] == []
@@ -193,8 +194,8 @@ def test_an_empty_answer_is_asked_for_once_more_without_thinking(context):
     events = run(assistant, context)
     assert events[2] == Noticed("the model answered nothing; asked again without thinking")
     assert (text_of(events), assistant.model.thinking) == ("Yes.", [True, False])
-    asked = assistant.model.requests[1][-1].content
-    assert (asked[:5], asked[-54:]) == ("hello", "⟦ Your answer was empty. Answer the person in words. ⟧")
+    again = assistant.model.requests[1][-1].content
+    assert (again[:5], again[-54:]) == ("hello", "⟦ Your answer was empty. Answer the person in words. ⟧")
     assert logged(context) == [("user", "hello", "stop"), ("assistant", "", "length"), ("assistant", "Yes.", "stop")]
     endless = run(chunks([Thinking("So it is. ")] * 500, [Text("Yes."), Done()]), context)
     assert (endless[-3], text_of(endless)) == (events[2], "Yes.")
