@@ -13,7 +13,7 @@ from datetime import datetime
 from itertools import accumulate
 
 from agent_cli import clock, text
-from agent_cli.memory.conversations import digest, log, sessions
+from agent_cli.memory.conversations import capture, digest, log, sessions
 from agent_cli.memory.dates import periods
 from agent_cli.memory.language import keywords, secrets, statements
 from agent_cli.memory.scope import Scope, carried_place
@@ -79,7 +79,7 @@ def compose(
         message_lines.append(_shortened(f"{speaker}: {words}", _LENGTHS[0]))
     if said:  # the last one is marked when a crash left it unanswered or incomplete
         last = next(entry for entry in reversed(late) if entry.message.role != "tool" and entry.message.text)
-        if last.message.role != "assistant":  # not even the offline model replied
+        if last.message.role != "assistant" and not capture.only_asks(last.parts):  # not even the program replied
             message_lines[-1] += _ENDINGS[0]
         elif said[-1].finish in (None, "interrupted"):
             message_lines[-1] += _ENDINGS[1]

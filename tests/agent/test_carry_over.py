@@ -45,6 +45,8 @@ def test_a_question_that_got_no_answer_or_whose_tools_ran_when_the_program_was_k
     replied(context, "", calls=(call,))
     log.add_tool_result(context.db, context.session, HERE, call, ToolResult("no note has these words"), NOON)
     assert carried(context).messages == ("person: First?", "assistant: One.", "person: Second? [got no answer]")
+    asked(context, "Remember that I live in Graz.")  # a receipt has answered it
+    assert carried(context).messages[-1] == "person: Remember that I live in Graz."
 
 
 def test_an_answer_that_the_program_did_not_live_to_finish_is_marked(context):
