@@ -215,13 +215,13 @@ class Shell:
             found = None
             if parts and parts[0].origin == "typed":
                 found = commands.find(text, is_skill)
-            elif len(parts) == 1 and not (fast or self._app.child or "\n" in text):
+            elif len(parts) == 1 and not (fast or self._app.child or "\n" in text.strip()):
                 with suppress(UsageError):  # then the slash in it is text
                     found = commands.find(text, is_skill)
-                if found and offered != text:
+                if found and offered != text.strip():
                     self._say("pasted, so it was not run: Enter again runs it")
-                    self._offered = text
-                    return line
+                    self._offered = text.strip()
+                    return line.strip()
             if found and found[0].changes and whole:
                 self._say("these keys came together, like a paste, so the command was not run; type it")
                 return ""
