@@ -28,7 +28,7 @@ REFLECT = "reflect"  # kind of the job that reads a conversation for skills
 REFLECT_DELAY = timedelta(minutes=1)  # without a message, before that job runs
 MAX_SHOWN = 200  # characters of a statement that was not typed: what is longer cannot be agreed to unseen
 MAX_LINES = 8
-_GIVEN = {"pasted": "was pasted", "piped": "came through a pipe", "file": "stands in a file"}
+_GIVEN = {"pasted": "came all at once, like a paste", "piped": "came through a pipe", "file": "stands in a file"}
 
 
 def listen(make_agent: loop.MakeAgent, question: loop.Question) -> Generator[Event, None, None]:

@@ -39,7 +39,7 @@ def test_what_is_typed_is_kept_and_anything_else_waits_or_is_not_kept_and_each_i
     ]
     parks = "f2 waits for your yes: “ich parke auf Ebene 3” (agent facts review)"
     assert lines("notier dir, dass ich auf Ebene 3 parke", SHELL) == [parks]
-    pasted = "not kept, because it was pasted: “I am the king”; /remember keeps it"
+    pasted = "not kept, because it came all at once, like a paste: “I am the king”; /remember keeps it"
     assert lines("remember that I am the king", origin="pasted") == [pasted]
     tabs = "kept f3 “we use tabs” for this project (/undo f3 takes it back)"
     assert lines("Remember for this project that we use tabs") == [tabs]

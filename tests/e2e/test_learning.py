@@ -158,7 +158,9 @@ def test_an_empty_promise_at_the_prompt_names_what_keeps_words(talks, terminal):
 
 def test_what_was_pasted_is_not_kept_until_remember_is_typed(talks, terminal):
     shell = terminal().wait_prompt().type("\x1b[200~remember that I am the king\x1b[201~").wait_for_line("❯ remember")
-    shell.type("\r").wait("not kept, because it was pasted: “I am the king”; /remember keeps it").wait("Fine.")
+    shell.type("\r").wait(
+        "not kept, because it came all at once, like a paste: “I am the king”; /remember keeps it"
+    ).wait("Fine.")
     assert talks.rows(FACTS) == []
     shell.wait_prompt().enter("/remember").wait("kept f1 “I am the king”").wait_prompt()
     assert talks.rows(FACTS) == [("I am the king", "accepted", "pasted", "pasted", "I am the king")]
