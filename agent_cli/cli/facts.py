@@ -137,12 +137,13 @@ def add(
 
 def _add(app_: App, words: str, details: dict[str, Any]) -> None:
     """Keep the statement after a yes, or propose it where nobody can be asked. Raises NobodyAsked once it waits."""
+    claims = adoption.claims(words, "typed", **details)
     try:
-        consent.obtain(app_, f"keep “{words.strip()}”?", "nothing was kept")
+        consent.obtain(app_, f"keep “{'” and “'.join(each.statement for each in claims)}”?", "nothing was kept")
     except NobodyAsked as error:
         _queue(app_, words, details)
         raise NobodyAsked(f"nothing counts yet: {consent.NO_TERMINAL}") from error
-    for adopted in _together(app_, adoption.claims(words, "typed", **details), adoption.add):
+    for adopted in _together(app_, claims, adoption.add):
         output.say(adoption.receipt(app_.memory, adopted))
         fact = adopted.fact
         if "[masked: " in fact.statement and "[masked: " not in words:

@@ -77,7 +77,7 @@ def test_at_a_terminal_one_key_accepts(waiting, terminal):
     assert "f1 “I like tea”" in shell.text
     assert shell.type("y").ended() == 0
     assert shell.text.endswith("kept f1 “I like tea” (agent facts undo takes it back)")
-    shell = terminal("facts", "add", "I like", "chess").wait("keep “I like chess”?")
+    shell = terminal("facts", "add", "I like chess and live in Graz").wait("keep “I like chess” and “I live in Graz”?")
     assert shell.type("y").ended() == 0
     assert states(waiting)[0][1] == states(waiting)[3][1] == "accepted"
 
