@@ -102,6 +102,8 @@ class LazyGroup(TyperGroup):
             return super().make_context(*args, **kwargs)
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
         if args and args[-1] in ("-r", "--resume") and not set(args) & set(usage.COMMANDS):
             args = [*args, ""]  # `start` reports the missing session
         return super().parse_args(ctx, in_front(args, self, ctx))

@@ -21,7 +21,8 @@ def test_help_lists_every_option_there_is():
 def test_help_is_the_same_however_it_is_asked_for(program):
     said = program("--help").out
     assert said == f"{usage.help()}\n"
-    assert [program(*words).out for words in (["-h"], ["--db", "x", "--help"])] == [said, said]
+    assert [program(*words).out for words in (["-h"], ["help"], ["--db", "x", "--help"])] == [said] * 3
+    assert program("help", "facts", "add").out == program("facts", "add", "--help").out
     assert said.isascii()
     assert max(map(len, said.splitlines())) <= 80
 
