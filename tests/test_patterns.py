@@ -54,7 +54,8 @@ MIXTURES = (
     *("hi ", "please, ", "f1 ", "5 may ", "password is "),
 )
 OPENINGS = ("remember that I", "merk dir, dass ich", "I live in", "what did I do", "password is", "my", "```", "- ")
-METHODS = {"search", "match", "fullmatch", "finditer", "findall", "sub", "split"}
+METHODS = {name: name for name in ("search", "match", "fullmatch", "findall")}
+METHODS |= dict.fromkeys(("finditer", "sub", "split"), "findall")  # which find the same matches
 READ_TEXT = (  # folders and modules whose public functions read what somebody wrote
     *("agent_cli.text", "agent_cli.memory.language.", "agent_cli.memory.dates.", "agent_cli.render."),
     *(
@@ -102,7 +103,8 @@ def patterns_in(where: str, value: Any, seen: set[int]) -> Iterator[tuple[str, r
 def patterns_in_calls(name: str, module: ModuleType) -> Iterator[tuple[str, str, re.Pattern[str]]]:
     """Those that a function gives to `re` each time, where they are constant, each with what is done with it."""
     flags_at = {"sub": 4, "split": 3}
-    for node in ast.walk(ast.parse(inspect.getsource(module) or "pass")):
+    source = inspect.getsource(module)
+    for node in ast.walk(ast.parse(source if "re." in source else "")):
         match node:
             case ast.Call(ast.Attribute(ast.Name("re"), method), [pattern, *_] as given) if method in METHODS:
                 named = [each.value for each in node.keywords if each.arg == "flags"]
@@ -123,15 +125,16 @@ def patterns() -> list[tuple[str, str, re.Pattern[str]]]:
     for name, module in modules().items():
         source = inspect.getsource(module) or ""
         rows = list(patterns_in_calls(name, module))
+        calls = set(re.findall(r"\b(\w+)(?=\.(\w+))", source))
         for variable, value in list(vars(module).items()):
             if inspect.ismodule(value):
                 continue
             for where, pattern in patterns_in(f"{name}.{variable}", value, seen):
-                called = set(re.findall(rf"\b{variable}\.(\w+)", source)) & METHODS
-                called = called or set(re.findall(r"\bpattern\.(\w+)\(", source)) & METHODS or {"finditer"}
-                rows += [(where, method, pattern) for method in called]
+                called = {METHODS[method] for of, method in calls if of == variable and method in METHODS}
+                called = called or {METHODS[method] for of, method in calls if of == "pattern" and method in METHODS}
+                rows += [(where, method, pattern) for method in called or {"findall"}]
         for row in rows:
-            found.setdefault((row[2].pattern, row[2].flags, row[1]), row)
+            found.setdefault((row[2].pattern, row[2].flags, METHODS[row[1]]), row)
     return list(found.values())
 
 
@@ -204,7 +207,8 @@ def seconds(work: Callable[[], object]) -> float:
     def stop(*_: object) -> None:
         raise _TookTooLong
 
-    before, began = signal.signal(signal.SIGVTALRM, stop), time.process_time()
+    before = signal.signal(signal.SIGVTALRM, stop)
+    began = time.thread_time()  # while there is a timer of the process, its time is that of the last tick
     gc.disable()
     signal.setitimer(signal.ITIMER_VIRTUAL, 3 * SECONDS)
     try:
@@ -214,13 +218,18 @@ def seconds(work: Callable[[], object]) -> float:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
         gc.enable()
-    return time.process_time() - began
+    return time.thread_time() - began
 
 
 def is_slow(work: Callable[[str], object], text: Callable[[int], str], size: int = SIZE) -> bool:
-    """Whether it takes too long each time, at moments apart: a busy machine may be slow for a while. Not where a part
-    of the text takes so little that all of it is read in time, be it cubic."""
-    if any(seconds(partial(work, text(size // part))) * part**3 <= SECONDS for part in (10, 3)):
+    """Whether it takes too long each time, at moments apart: a busy machine may be slow for a while. Not where parts of
+    the text take so little that all of it is read in time, be it cubic; or be it thrice what it is by their growth,
+    which no sum of a linear and a cubic part exceeds."""
+    ninth = seconds(partial(work, text(size // 9)))
+    if ninth * 9**3 <= SECONDS:
+        return False
+    third = seconds(partial(work, text(size // 3)))
+    if third * min(3**3, 3 * third / ninth) <= SECONDS:
         return False
     for pause in (0, 0, 0.1, 0.3, 1):
         time.sleep(pause)
@@ -229,17 +238,11 @@ def is_slow(work: Callable[[str], object], text: Callable[[int], str], size: int
     return True
 
 
-def apply(pattern: re.Pattern[str], method: str, to: str) -> object:
-    if method in ("search", "match", "fullmatch", "findall", "split"):
-        return getattr(pattern, method)(to)
-    return pattern.sub("", to) if method == "sub" else all(pattern.finditer(to))
-
-
 def test_no_text_keeps_a_pattern_busy():
     slow = set()
     for where, method, pattern in patterns():
         size = next((most for name, most in SHORT.items() if where.startswith(name)), SIZE)
-        texts = (each for each in hostile(pattern) if is_slow(partial(apply, pattern, method), each, size))
+        texts = (each for each in hostile(pattern) if is_slow(getattr(pattern, METHODS[method]), each, size))
         slow |= {(where, method, text(40)) for text in islice(texts, 1)}
     assert slow == set()
 
