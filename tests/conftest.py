@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from agent_cli.__main__ import GARBAGE
 from agent_cli.clock import Clock
 from agent_cli.llm import local
 from agent_cli.memory.conversations import sessions
@@ -41,6 +42,8 @@ NOBODY = dict.fromkeys(("OLLAMA_HOST", "AGENT_HOST"), "127.0.0.1:9")
 MEMORY = Path("/dev/shm")
 """A file system in memory, where there is one: nothing is waited for until it is on a disk."""
 EMBEDDER = Model("nomic-embed-text", capabilities=("embedding",), embedding_length=768)
+LONGEST = {"test_patterns", "test_adding", "test_interleavings", "test_erasures", "test_local"}
+"""Modules that begin first: at the end, the other processes would wait for them."""
 
 
 def noon() -> datetime:
@@ -58,11 +61,16 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    gc.set_threshold(GARBAGE)  # as the program does
     Program.cold = config.option.cold
     if _has_room(MEMORY):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as behind `&`: what the tests start would ignore it too
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: item.path.stem not in LONGEST)
 
 
 def pytest_collection_finish():
@@ -277,7 +285,16 @@ class Program:
 
 @pytest.fixture
 def program(tmp_path):
-    return Program(tmp_path)
+    """One with a database in which nothing is, as most tests need it: to make it would be half of a command."""
+    program = Program(tmp_path)
+    place(program.db)
+    return program
+
+
+@pytest.fixture
+def no_database(program):
+    """For tests of what is done where there is no database yet."""
+    program.db.unlink()
 
 
 @pytest.fixture

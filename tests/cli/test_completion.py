@@ -144,6 +144,7 @@ def test_the_table_holds_every_command_and_what_it_does(places):
     assert places[" -"]["--model"] == "The model for this run"
 
 
+@pytest.mark.usefixtures("no_database")
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_script_says_how_it_is_installed_and_is_whole(program, shell):
     ran = program("completion", shell)

@@ -3,6 +3,7 @@
 import tomllib
 from pathlib import Path
 
+import pytest
 import typer
 
 from agent_cli import __version__
@@ -33,6 +34,7 @@ def test_help_names_every_command_that_starts_the_program():
     assert [name for name in scripts if name not in usage.help().replace(".", " ").split()] == []
 
 
+@pytest.mark.usefixtures("no_database")
 def test_version_is_the_same_however_it_is_asked_for(program):
     assert program("--version") == program("-q", "--version") == Ran(0, f"agent {__version__}\n", "")
     assert not program.db.exists()
@@ -86,6 +88,7 @@ def test_an_option_without_its_value_is_left_to_be_reported():
     assert moved("ask hello --db") == "--db"
 
 
+@pytest.mark.usefixtures("no_database")
 def test_another_file_is_used_wherever_its_option_stands(program):
     assert program("notes", "add", "buy milk", "--db", "other.db").code == 0
     assert "buy milk" in program("--db", "other.db", "notes", "list").out

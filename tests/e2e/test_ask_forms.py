@@ -166,6 +166,7 @@ def test_a_question_that_is_not_saved_is_answered_with_memory(knowing, server):
     assert knowing.rows("select count(*) from message union all select count(*) from session") == [(0,), (0,)]
 
 
+@pytest.mark.usefixtures("no_database")
 def test_an_incognito_question_makes_no_file_and_reads_none(program, server):
     for options, piped in (
         (["ask", "--incognito", "hi"], ""),

@@ -301,6 +301,7 @@ def test_resume_without_a_session_says_what_lists_them(program):
         assert program(*words) == Ran(2, "", said)
 
 
+@pytest.mark.usefixtures("no_database")
 def test_a_demonstration_needs_neither_server_nor_file(program):
     ran = program("demo")
     assert (ran.code, ran.err) == (0, "")
@@ -343,6 +344,7 @@ def _other(path):
     db.close()
 
 
+@pytest.mark.usefixtures("no_database")
 @pytest.mark.parametrize("kind", NO_FILE)
 def test_a_database_that_cannot_be_used_is_said(program, kind):
     if NO_FILE[kind]:

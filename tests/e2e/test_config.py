@@ -121,6 +121,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.usefixtures("no_database")
 def test_a_mistake_in_the_file_or_the_environment_is_said_with_its_place(program, file):
     for text, said in MISTAKES.items():
         write(file, text)

@@ -62,6 +62,7 @@ def test_what_two_sessions_and_a_killed_runner_of_jobs_do_together_happens_once(
     assert min(outcome.turns, outcome.kills, outcome.proposals) > 0, "nothing went on"
 
 
+@pytest.mark.usefixtures("no_database")
 def test_eight_processes_write_into_one_file(program):
     numbers = crash.write_together(program.db, 8, 200)
     assert [len(each) for each in numbers] == [200] * 8

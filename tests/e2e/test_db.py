@@ -12,6 +12,7 @@ from tests.tables import listed
 pytestmark = pytest.mark.usefixtures("at_noon")
 
 
+@pytest.mark.usefixtures("no_database")
 def test_the_path_is_said_without_opening_the_file(program):
     assert program("db", "path") == Ran(0, f"{program.db}\n", "")
     assert not program.db.exists()
@@ -66,6 +67,7 @@ def test_a_file_that_is_there_is_kept(program):
     assert program("db", "backup", str(copy), "--force").code == 0
 
 
+@pytest.mark.usefixtures("no_database")
 def test_a_missing_copy_is_said(program):
     ran = program("db", "restore", "nowhere.db")
     assert ran == Ran(

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests import exports
 from tests.coding_sessions import claude_code, codex_meta, codex_said, gemini, gemini_about, gemini_file, jsonl
 from tests.conftest import Ran
@@ -73,6 +75,7 @@ def test_at_a_terminal_an_import_says_how_far_it_is(program, terminal):
     assert "read" not in screen.text
 
 
+@pytest.mark.usefixtures("no_database")
 def test_what_coding_tools_keep_is_listed_then_imported_and_nothing_of_it_counts_as_typed(program):
     assert program("import", "--found").err.startswith("agent: there is nothing to import of Claude Code, Codex CLI")
     coding_home(program.home)
@@ -104,6 +107,7 @@ def test_what_coding_tools_keep_is_listed_then_imported_and_nothing_of_it_counts
     assert "## Claude Code, " in program("sessions", "show", "valve").out
 
 
+@pytest.mark.usefixtures("no_database")
 def test_at_a_terminal_what_is_found_is_imported_after_a_key_alone(program, terminal):
     coding_home(program.home)
     asked = terminal("import", "--found").wait("import them (facts wait for your review)? y, ")

@@ -64,6 +64,7 @@ def test_an_incognito_conversation_leaves_its_words_nowhere(program, terminal, s
     assert program.rows("select count(*) from message union all select count(*) from prompt") == [(0,), (0,)]
 
 
+@pytest.mark.usefixtures("no_database")
 def test_an_incognito_conversation_whose_window_is_closed_leaves_its_words_nowhere(program, terminal, server):
     server.play(script.pieces(script.Piece(f"It is {WORD} "), *(script.Piece(f"{n} ", delay=0.1) for n in range(200))))
     shell = terminal("--incognito").wait_prompt()

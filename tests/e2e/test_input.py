@@ -94,6 +94,7 @@ UNASKABLE = {
 }
 
 
+@pytest.mark.usefixtures("no_database")
 def test_a_file_that_cannot_be_asked_about_is_said_and_nothing_is_sent_or_kept(program, server):
     for why, make in UNASKABLE.items():
         make(program.work / "nope.txt")
