@@ -38,14 +38,14 @@ class MemoryRequest:
 
 
 _OPENING = r"(?:<PLEASE>\b[,!]?\s++){0,9}+"
-_LATER = r"(?:\s++<FOR_LATER>\b)*+"
+_LATER = r"(?:\s++<FOR_LATER>\b|,\s++<POLITE_END>\b)*+"
 _REMEMBER = languages.pattern(rf"{_OPENING}(?:(?P<question><REMEMBER_QUESTION>)|<REMEMBER>|(?P<note><NOTE>))\b{_LATER}")
 # "remember that": the sentence before
 _REFERENCE = languages.pattern(rf"(?:\s*+,)?\s++<THAT_BEFORE>{_LATER}(?:,\s++<POLITE_END>)?[\s.!?]*+$")
 _BEFOREHAND = languages.pattern(  # "I live in Graz, remember that"
     rf"(?P<statement><STATEMENT>.*?)(?:[,;–—]|\s-)\s*+{_OPENING}<REMEMBER>{_LATER}(?:\s++<THAT_BEFORE>)?{_LATER}[\s.!]*+$"
 )
-_THINGS_PAST = languages.pattern(r"[\s,]*+<THINGS_PAST>")
+_THINGS_PAST = languages.pattern(r"(?:<REMIND_TO>\b)?[\s,]*+<THINGS_PAST>")
 _TO_DO = languages.pattern(r"\s*+<TO_DO>")
 _HERE = languages.pattern(r"\b<HERE>\b")
 _STANDING, _ANSWERING = languages.pattern(r"<STANDING>\b"), languages.pattern(r"<ANSWERING>")
@@ -63,7 +63,6 @@ _REMIND_AT = languages.pattern(
     rf"{_OPENING}(?P<request>(?P<when>\S.{{1,60}}?),?\s++(?:<PLEASE>\s++)?<REMIND>)\b,?\s*+(?!<REMIND_OF>\b)"
 )
 _REMIND_TO = languages.pattern(r"<REMIND_TO>\b")
-_REMIND_PAST = languages.pattern(r"(?:<REMIND_TO>\b[\s,]*+)?<THINGS_PAST>")
 _FORGET = languages.pattern(rf"{_OPENING}<FORGET>\s*+<FORGETTABLE>")
 _ASKS = (
     rf"{_OPENING}(?:<REMIND>\b|(?:(?:<REMEMBER>|<REMEMBER_QUESTION>){_LATER}|<FORGET>)(?:,?\s++<THAT>\b|\s*+:)"
@@ -175,9 +174,7 @@ def _find(plain: str, sentence: Bounds, before: Bounds, parts: Sequence[Part]) -
     if not languages.mentions(words, "MEMORY_WORDS"):
         return None
     match = _REMEMBER.match(words)
-    if match is None and not is_typed:
-        return None
-    if match is None:
+    if match is None and is_typed:
         if (reminder := _reminder(words)) is not None:
             return "reminder", (start + reminder, end)
         if behind := _BEFOREHAND.match(words):
@@ -185,8 +182,9 @@ def _find(plain: str, sentence: Bounds, before: Bounds, parts: Sequence[Part]) -
         forget = _FORGET.match(words)
         if forget and not _THINGS_PAST.match(words[forget.end() :]):
             return "forget", (start + forget.end(), end)
+    if match is None or readings.trust(parts, start, start + match.end()) != "typed":
         return None
-    if readings.trust(parts, start, start + match.end()) != "typed" or (words.endswith("?") and not match["question"]):
+    if words.endswith("?") and not match["question"]:
         return None
     at = start + match.end()
     rest = plain[at:end]
@@ -223,7 +221,7 @@ def _reminder(words: str) -> int | None:
     """Where a sentence begins that asks to be reminded: at some time, perhaps named in front, or to do something. None:
     it asks no such thing. "Remind me what I said on Friday" is a question."""
     match = _REMIND.match(words) or _REMIND_AT.match(words)
-    if match is None or _REMIND_PAST.match(words[match.end() :]):
+    if match is None or _THINGS_PAST.match(words[match.end() :]):
         return None
     from agent_cli.memory.dates import due_times  # most messages ask for no reminder
 

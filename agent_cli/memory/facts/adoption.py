@@ -10,7 +10,7 @@ import re
 import time as real_time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -64,6 +64,8 @@ _JOINT = languages.expand(r"(?:,? <AND> |, )")
 _LIST = languages.pattern(rf"[\w-]+(?:{_JOINT}[\w-]+)+")  # "nuts, milk and eggs"
 _OF_LISTS = frozenset(("allergic_to", "likes", "dislikes", "uses"))  # behind which no second verb is likely
 _ARTICLE = languages.pattern(r"^<BEFORE_DATE> (?=\d)")  # "I meant the 13th"
+_NAMES = re.compile(r"(?:[^\W\d_a-zäöü][\w-]+ ?){2}")
+_RECENT = timedelta(minutes=10)  # since a fact was learned to which "I meant Turin" may refer
 _DAYTIME = languages.pattern(r"^(<SELF> \S+) (<DAYTIME>) (.+)")  # "ich nehme morgens 50 mg"
 _LAST = r"\1 \3 \2"  # "ich nehme 50 mg morgens"
 _COMMAND = "/update"
@@ -621,9 +623,17 @@ def contradictions(memory: MemoryContext, session: int, message: int, parts: Seq
                 found += some
                 break
         else:
-            if any(triples.is_about_person(each) and triples.parse_ending(each) for each in (whole, *clauses)):
+            personal = filter(triples.is_about_person, (whole, *clauses))
+            if any(_touches(memory, session, ending.over) for ending in map(triples.parse_ending, personal) if ending):
                 found.append(Contradiction(claim(whole, "typed", now, quote=quote, message=message), None))
     return found
+
+
+def _touches(memory: MemoryContext, session: int, over: str) -> bool:
+    """Whether a fact has a word of what is over; else the sentence ends none: "I left my keys at home"."""
+    words = {word for word in terms.content_words(over) if word not in terms.STOP_WORDS}
+    stems = set(memory.db.tokens(" ".join(words)))
+    return any(stems & {*memory.db.tokens(each.statement)} for each in _open_here(memory, session))
 
 
 def _against(memory: MemoryContext, session: int, claim: Claim) -> list[Contradiction]:
@@ -644,6 +654,7 @@ def _against(memory: MemoryContext, session: int, claim: Claim) -> list[Contradi
 def _corrected(memory: MemoryContext, session: int, meant: str) -> tuple[str, Fact] | None:
     """What is true, and the newest fact that says otherwise: that of "Eva lives in Turin" or of "Turin, not Milan"."""
     mistaken, both = "", _MEANT_OTHERWISE.fullmatch(meant)
+    recent = clock.utc(memory.time() - _RECENT)
     if both and (both["meant"] or not triples.parse(meant)):
         meant, mistaken = both["meant"] or both["first"], both["mistaken"] or both["second"]
     triple = triples.parse(meant)
@@ -652,7 +663,10 @@ def _corrected(memory: MemoryContext, session: int, meant: str) -> tuple[str, Fa
             return None if each.object.casefold() == triple.object.casefold() else (meant, each)
         if triple is None and mistaken and mistaken in each.statement:
             return each.statement.replace(mistaken, meant, 1), each
-        if not mistaken and (true := terms.with_values(each.statement, _ARTICLE.sub("", meant))):
+        true = terms.with_values(each.statement, _ARTICLE.sub("", meant))
+        if each.learned_at > recent and meant not in each.statement and _NAMES.fullmatch(f"{each.object} {meant}"):
+            true = each.statement.replace(each.object, meant)
+        if true and not mistaken:
             return true, each
     return None
 

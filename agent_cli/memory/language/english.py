@@ -300,7 +300,7 @@ NO_LONGER = r"no longer|(?:not|no|never|\w+n['’]t)\b.*\b(?:any ?more|any longe
 # what is cut from a sentence with NO_LONGER, so that what was true is left
 NEGATED = r"""no longer|any ?more|any longer|(?:do|does|did)(?:n['’]t| not)|not|no|never"""
 SOLD, STOPPED = r"sold|got rid of|gave away", r"stopped|gave up|given up|giving up"
-LEFT = r"(?:left|quit|moved out of|broke up with)(?: my job (?:at|with))?"  # where or with whom one lives, works
+LEFT = r"(?:left(?!-)|quit|moved out of|broke up with)(?: my job (?:at|with))?"  # where or with whom one lives, works
 I_MEANT, DENIED, RATHER = r"i meant?(?: to say)?", r"not", r"but"  # "no, I meant Turin, not Milan"
 AS, THEY, THEIR = r"as", r"he|she", r"his|her"
 INSTEAD = r"instead of|rather than|in place of"

@@ -28,6 +28,8 @@ HEARD = {
     "Bear in mind that I am left-handed": "I am left-handed",
     "remember my name is Jonas": "my name is Jonas",
     "remember, I'm vegetarian": "I'm vegetarian",
+    "remember, please, that I'm vegetarian": "I'm vegetarian",
+    "Merk dir, bitte, dass ich Tee mag": "ich mag Tee",
     'Remember that the hint is "blue. sky"': 'the hint is "blue. sky"',
     "Remember that I live in Graz, and tell me a joke.": "I live in Graz",
     "Merk dir, dass ich in Graz wohne.": "ich wohne in Graz",

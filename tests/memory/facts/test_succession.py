@@ -370,11 +370,21 @@ def test_a_correction_takes_the_place_of_what_was_said_and_who_somebody_is_stays
 
 
 @pytest.mark.parametrize(
-    "said", listed("I meant well | No, I meant Eva | I meant Eva lives in Milan | I mean it, not that | I meant 5 mg")
+    "said",
+    listed(
+        "I meant well | No, I meant Eva | I meant Turin | I meant Eva lives in Milan | I mean it, not so | I meant 5"
+    ),
 )
 def test_what_corrects_nothing_is_let_be(db, session, said):
     know(db, "Eva lives in Milan")
     assert say(db, session, said) == ([], [])
+
+
+def test_a_name_alone_corrects_what_was_kept_just_now(db, session):
+    tell(db, "Eva lives in Milan")
+    assert say(db, session, "No, I meant Turin")[1] == [
+        "kept f2 “Eva lives in Turin”, in place of f1 “Eva lives in Milan” (/undo f2 takes it back)"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -405,7 +415,8 @@ def test_what_only_looks_like_the_opposite_ends_nothing(db, session, known, said
     "said",
     listed("""If I no longer live in Wels, I move | Perhaps I no longer live in Wels | Do I no longer live in Wels?
         She said “I no longer live in Wels” | I don't understand this any more | There are no more eggs
-        I do not live in Graz"""),
+        I do not live in Graz | I'm left-handed | I have two days left for it | I left my keys at the office
+        Ich habe keine Zeit mehr"""),
 )
 def test_what_is_not_sure_or_not_over_ends_nothing_and_says_nothing(db, session, said):
     know(db, "I live in Wels")
