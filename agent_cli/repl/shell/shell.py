@@ -6,7 +6,6 @@ answer, is taken away before each text and drawn again behind it. Where lines ca
 """
 
 import asyncio
-import errno
 import json
 import os
 import signal
@@ -136,10 +135,6 @@ class Shell:
         except asyncio.CancelledError:
             if not self._ended_by:
                 raise
-        except OSError as error:
-            if error.errno != errno.EIO:
-                raise
-            self._ended_by = self._ended_by or _HUNG_UP  # the terminal has gone before its signal came
         finally:
             watch.cancel()
             preparation.cancel()
