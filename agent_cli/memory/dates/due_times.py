@@ -328,7 +328,7 @@ def _patterns() -> dict[str, text.Pattern]:
         "part": rf"(?<![\w-])(?:<IN_PART> )?(?P<part>{'|'.join(_PART_HOURS)})s?(?![\w'’-])",
         "clock": rf"(?<![\w:./-])(?:(?:<AT_TIME>|@)\s*)?(?P<point>{points})(?![\w/-]|:\S)"
         rf"|(?<![\w-])(?:{_LEAD}|{minutes})(?:(?P<point>{points})|(?P<bare>\d{{1,2}}|{hours}))(?![\w/-]|[.:]\d)"
-        rf"|(?<![\w-])(?:<AT_HOUR>|@)\s*(?P<bare>\d{{1,2}}(?:\.\d\d)?|{hours})(?![\w/-]|[.]\d|:\S)"
+        rf"|(?<![\w-])(?:<AT_HOUR>|@)\s*(?P<bare>\d{{1,2}}(?:\.\d\d|\s?h(?:\d\d)?)?|{hours})(?![\w/-]|[.]\d|:\S)"
         r"|(?<![^\s,\x00])(?P<alone>\d|[01]\d|2[0-3])(?=[\s.;!?)]*$)",
     }
     return {kind: _pattern(each) for kind, each in patterns.items()}
@@ -356,7 +356,7 @@ def _repeating() -> str:
         rf"<EVERY> (?:(?P<other><OTHER>) )?(?P<days>{days})\b",
         rf"<EVERY> (?:<ARTICLE_OF_DATE>)?(?P<date>\d{{1,2}})"
         rf"(?:(?:<NTH_ENDING>)? {_OF_MONTH}(?P<month>{month})\b|(?:<NTH_ENDING>)(?: <OF_EACH_MONTH>)?)",
-        rf"(?:<EVERY> (?:(?P<other>{spans.NUMBER}|<OTHER>) )?(?P<per>{units})\b"
+        rf"(?:<EVERY> (?:(?P<other>{spans.NUMBER}|<OTHER>)(?: |(?<=\d)))?(?P<per>{units})\b"
         rf"|(?P<adverb>{adverbs})\b)(?:,? <ON_REPEATED> (?:(?P<ondays>{days})s?\b|{dates}))?",
         rf"(?P<days>{day_names}s(?:{and_day}{day_names}s)*)\b(?!['’])",
     )
