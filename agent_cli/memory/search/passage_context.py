@@ -389,8 +389,13 @@ def neighbours(db: Database, ids: Sequence[int], without_neighbours: Collection[
 
 def count_words(db: Database, texts: Collection[str], question: Question) -> dict[str, dict[str, int]]:
     """{text: {stem or run: count}} of the words of the question, by the stems of the word index."""
-    counts: dict[str, dict[str, int]] = {}
-    for text, stems in zip(texts, db.tokens_of(texts), strict=True):
-        counts[text] = dict(Counter(stem for stem in stems if stem in question.idfs))
-        counts[text] |= {run: text.count(run) for run in question.runs if run in text}
+    counts, idfs = {text: dict[str, int]() for text in texts}, question.idfs
+    for held, stems in zip(counts.values(), db.tokens_of(counts), strict=True):
+        for stem in stems:  # mostly of other words: a Counter takes twice the time
+            if stem in idfs:
+                held[stem] = held.get(stem, 0) + 1
+    for run in question.runs:
+        for text, held in counts.items():
+            if run in text:
+                held[run] = text.count(run)
     return counts
