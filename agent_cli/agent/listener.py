@@ -127,7 +127,7 @@ def _keep(question: loop.Question, message: int, request: capture.MemoryRequest)
         else:
             review = "/review" if question.at_keyboard else "agent facts review"
             waiting, lines = adoption.propose_each(memory, claims, actor="person")
-            lines = [*(Request(f"{adoption.pending_receipt(each)} ({review})") for each in waiting), *lines]
+            lines = [*(Request(f"{facts.pending_receipt(each)} ({review})") for each in waiting), *lines]
     if secrets.spans(request.statement):
         handle, command = ids.handle("message", message), "/forget" if question.at_keyboard else "agent forget"
         lines.append(f"the secret is in {handle} alone: {command} {handle} erases it, and what was made of it")

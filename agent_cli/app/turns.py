@@ -18,7 +18,7 @@ from agent_cli.app.app import App
 from agent_cli.errors import AgentError, Cancelled
 from agent_cli.llm.model import Cancel, ChatModel
 from agent_cli.memory.conversations import capture, log, sessions
-from agent_cli.memory.facts import adoption
+from agent_cli.memory.facts import adoption, facts
 from agent_cli.memory.lifecycle import closing as session_closing
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.search import index
@@ -112,7 +112,7 @@ def run_sent(app: App, question: loop.Question, origin: Origin, review: str) -> 
                 claims = adoption.claims(each.statement, origin, context.time(), **about)
                 memory = MemoryContext(context.db, context.scope, context.time)
                 waiting, known = adoption.propose_each(memory, claims, actor="person")
-                receipts = [f"{adoption.pending_receipt(fact)} ({review})" for fact in waiting]
+                receipts = [f"{facts.pending_receipt(fact)} ({review})" for fact in waiting]
                 yield from (Noticed(line, receipt=True) for line in (*receipts, *known))
 
 

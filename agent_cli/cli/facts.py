@@ -281,7 +281,7 @@ def undo(app_: App, handle: str | None = argument("A fact's handle; without it: 
         output.lines(f"taken back: {line}" for line in queue.undo_batch(app_.memory, decided))
         return
     undone = {each.id: each for each in facts.undo_batch(app_.memory, batch)}  # its last state
-    output.lines(map(adoption.undone_receipt, undone.values()))
+    output.lines(map(facts.undone_receipt, undone.values()))
 
 
 @app.command()

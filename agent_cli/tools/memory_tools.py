@@ -45,7 +45,7 @@ def propose_fact(
     waiting, known = adoption.propose_each(MemoryContext(context.db, context.scope, context.time), found)
     sentences = [f"proposed as {each.handle}; it is not saved until the person says yes" for each in waiting]
     sentences += [f"not proposed: {each}" for each in known]
-    return ToolResult("\n".join(sentences), receipt="; ".join([*map(adoption.pending_receipt, waiting), *known]))
+    return ToolResult("\n".join(sentences), receipt="; ".join([*map(facts.pending_receipt, waiting), *known]))
 
 
 MAX_STEPS = 8000  # characters: a quarter of a small context

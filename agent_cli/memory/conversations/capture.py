@@ -129,9 +129,6 @@ def typed_sentences(parts: Sequence[Part]) -> list[str]:
 
 
 def _typed_requests(parts: Sequence[Part]) -> Iterator[MemoryRequest]:
-    typed = [part.text for part in parts if part.origin == "typed"]
-    if not any(languages.mentions(words, "MEMORY_WORDS") or _STANDING.search(words) for words in typed):
-        return
     parts = [_without_middle(part) for part in parts]
     whole, plain, before = "".join(part.text for part in parts), _masked(parts).replace("’", "'"), (0, 0)
     for sentence in _sentences(plain, parts):

@@ -44,8 +44,7 @@ def local_zone() -> str:
     import tzlocal  # 30 ms, and few commands need future times
 
     with suppress(LookupError, ValueError, OSError):  # contradictory settings, or an unknown zone
-        name = str(tzlocal.get_localzone_name() or "")
-        return name if name and ZoneInfo(name) else ""
+        return ZoneInfo(str(tzlocal.get_localzone_name())).key
     return ""
 
 

@@ -331,7 +331,7 @@ def _settle_values(memory: MemoryContext, fact: Fact) -> tuple[Fact, ...]:
     if fact.predicate not in memory.single_valued:
         return tuple(ended)
     bound = ""  # where the next value begins
-    for each in reversed(in_order(values(memory, fact))):
+    for each in reversed(facts.in_order(values(memory, fact))):
         if bound and (each.valid_to is None or each.valid_to > bound):
             each = _end_at(memory, each, bound)
             ended.append(each)
@@ -360,16 +360,6 @@ def _redate(memory: MemoryContext, fact: Fact, dates: Mapping[str, str | None]) 
         moved["state"] = ACCEPTED
     changed = facts.change(memory, fact, "edited", **moved) if moved else fact
     return tuple(each for each in _settle_values(memory, changed) if each.id != fact.id)
-
-
-def in_order(found: Sequence[Fact]) -> list[Fact]:
-    """Values in the order in which they became true; one without a date when it was said, after what had begun then."""
-    said = sorted(found, key=lambda each: (each.learned_at, each.id))
-    places: dict[int, tuple[str, int]] = {}
-    for number, each in enumerate(said):
-        begun = [places[other.id] for other in said[:number] if (other.valid_from or "~") <= each.learned_at]
-        places[each.id] = (each.began_at, number) if each.valid_from else max(begun, default=("", -1))
-    return sorted(said, key=lambda each: (places[each.id], each.valid_from is None))
 
 
 def values(memory: MemoryContext, fact: Fact) -> list[Fact]:
@@ -570,17 +560,6 @@ def receipt(memory: MemoryContext, adopted: Adopted, *, at_prompt: bool = False)
     if beside and not adopted.partly_over:
         stays += f" ({'/' if at_prompt else 'agent '}forget {beside[0].handle} erases it)"
     return Receipt(f"kept {facts.format_names([fact])}{where}{f' ({dates})' if dates else ''}{instead} {undo}{stays}")
-
-
-def undone_receipt(fact: Fact) -> str:
-    """The receipt for a change that was taken back; a fact that the change had added is rejected by that."""
-    state = "is not kept" if fact.state == REJECTED else f"is {fact.state} again{', hidden' if fact.hidden_at else ''}"
-    return Receipt(f"taken back: {fact.handle} “{facts.name(fact)}” {state}")
-
-
-def pending_receipt(fact: Fact) -> str:
-    stated = facts.format_dates(fact)
-    return f"{fact.handle} waits for your yes: “{facts.name(fact)}”{f' ({stated})' if stated else ''}"
 
 
 @frozen

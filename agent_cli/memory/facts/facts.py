@@ -13,8 +13,9 @@ from agent_cli.errors import UsageError
 from agent_cli.memory import lineage
 from agent_cli.memory.language import keywords, languages, statements, terms
 from agent_cli.memory.language.triples import KIN, RELATIVE, Claim, Triple
-from agent_cli.memory.proposals import ACCEPTED, MemoryContext, Proposals, Proposed
+from agent_cli.memory.proposals import ACCEPTED, REJECTED, MemoryContext, Proposals, Proposed
 from agent_cli.memory.search import graph, index
+from agent_cli.messages import Receipt
 from agent_cli.store import ids
 from agent_cli.store.db import Database
 from agent_cli.values import frozen
@@ -172,6 +173,16 @@ def replaced(db: Database, fact: Fact, *, by: bool = False) -> list[Fact]:
                  and v.change in ('added', 'accepted', 'edited', 'restored', 'replaced')
                  and o.change in ('added', 'accepted', 'edited', 'restored', 'replaced') order by 1"""
     return many(db, db.column(query, (fact.id, by)), fact.owner)
+
+
+def in_order(found: Sequence[Fact]) -> list[Fact]:
+    """Values in the order in which they became true; one without a date when it was said, after what had begun then."""
+    said = sorted(found, key=lambda each: (each.learned_at, each.id))
+    places: dict[int, tuple[str, int]] = {}
+    for number, each in enumerate(said):
+        begun = [places[other.id] for other in said[:number] if (other.valid_from or "~") <= each.learned_at]
+        places[each.id] = (each.began_at, number) if each.valid_from else max(begun, default=("", -1))
+    return sorted(said, key=lambda each: (places[each.id], each.valid_from is None))
 
 
 def by_uid(db: Database, found: Sequence[Fact]) -> list[Fact]:
@@ -335,6 +346,17 @@ def dates_ahead(fact: Fact, now: datetime) -> str:
     if fact.is_planned(now):
         return format_dates(fact, now)
     return f"until {clock.format_day(fact.valid_to, fact.utc_offset)}" if fact.valid_to and fact.is_true(now) else ""
+
+
+def undone_receipt(fact: Fact) -> str:
+    """The receipt for a change that was taken back; a fact that the change had added is rejected by that."""
+    state = "is not kept" if fact.state == REJECTED else f"is {fact.state} again{', hidden' if fact.hidden_at else ''}"
+    return Receipt(f"taken back: {fact.handle} “{name(fact)}” {state}")
+
+
+def pending_receipt(fact: Fact) -> str:
+    stated = format_dates(fact)
+    return f"{fact.handle} waits for your yes: “{name(fact)}”{f' ({stated})' if stated else ''}"
 
 
 def json_rows(db: Database, found: Sequence[Fact]) -> Iterator[dict[str, Any]]:

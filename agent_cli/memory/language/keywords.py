@@ -8,7 +8,6 @@ words. Details are extracted word for word: a model's summary keeps a tenth of t
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
 from itertools import accumulate, chain, zip_longest
 
 from agent_cli.memory.language import languages, spans, terms
@@ -106,9 +105,8 @@ class KeywordMatcher:
         self._keywords = keywords
         self._stems = stems
         self._unspaced = [word for word in keywords.words if terms.unspaced_runs(word)]
-        self._forms: dict[str, str] = {}
-        for word, tokens in zip(keywords.words, stems(keywords.words), strict=True):
-            self._forms |= dict.fromkeys((word, *tokens), word)
+        words = zip(keywords.words, stems(keywords.words), strict=True)
+        self._forms = {form: word for word, tokens in words for form in (word, *tokens)}
         prefixes = sorted({form[: max(_MIN_LENGTH, len(form) - 1)] for form in self._forms})
         self._prefix = re.compile("|".join(map(re.escape, prefixes)) or r"(?!)")
         self._known: dict[str, str] = {}  # the keyword that a word is a form of
@@ -141,8 +139,8 @@ def forms(word: str, stems: Sequence[str]) -> list[str]:
 class SearchTerms:
     """Lines and words, case folded."""
 
-    lines: frozenset[str] = field(default_factory=frozenset)
-    words: frozenset[str] = field(default_factory=frozenset)
+    lines: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
         return bool(self.lines or self.words)

@@ -98,10 +98,6 @@ def without_future(sentence: str, statement: str) -> str:
     return sentence
 
 
-def kind(phrase: re.Match[str]) -> str:
-    return next(name for name in _KINDS if phrase[name])
-
-
 def without(sentence: str, *, times: bool) -> str:
     """The sentence without phrases that say from or until when, and "now". `times`: nor any that names a time."""
     cut = PHRASE.sub(lambda phrase: phrase[0] if phrase["at"] and not times else " ", sentence)
@@ -384,7 +380,7 @@ def _bounds(phrase: re.Match[str], statement: str, today: datetime, begins: bool
     """(since, until) of a phrase. Raises ValueError for a date that does not exist."""
     is_past = bool(_PAST.search(statement))
     to_come = ahead or not is_past
-    match kind(phrase):
+    match next(name for name in _KINDS if phrase[name]):
         case "range":  # "from 3 to 10 May 2026": the first date takes from the second what it does not say
             start, end = days(phrase["last"], today, ahead=to_come)
             first = phrase["first"].rstrip(".")

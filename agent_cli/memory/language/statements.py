@@ -76,9 +76,8 @@ def is_question(words: str) -> bool:
 
 def question_share(message: str) -> float:
     """The share of its characters in questions, which seldom hold an answer."""
-    if "?" not in message:
-        return 0.0
-    return sum(len(piece) for piece in _SENTENCE.split(message) if piece.rstrip().endswith("?")) / len(message)
+    asked = (piece for piece in _SENTENCE.split(message) if piece.rstrip().endswith("?"))
+    return sum(map(len, asked)) / max(1, len(message))
 
 
 def _opens_as_question(words: str) -> bool:
@@ -86,9 +85,8 @@ def _opens_as_question(words: str) -> bool:
     if _OPENING.match(words):
         return True
     greeting = words[:_LONGEST_SMALL_TALK]
-    if not _may_be_small_talk(text.words(greeting)[:1]):
-        return False
-    return any(_OPENING.match(words, end) for end in _small_talk_ends(greeting))
+    ends = _small_talk_ends(greeting) if _may_be_small_talk(text.words(greeting)[:1]) else ()
+    return any(_OPENING.match(words, end) for end in ends)
 
 
 def is_small_talk(words: str) -> bool:

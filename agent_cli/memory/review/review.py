@@ -337,7 +337,7 @@ def _conflicts(memory: MemoryContext, fact: Fact) -> list[ConflictingFact]:
     """The facts that a proposed one contradicts, those first that end or are newer, then the newest."""
     found = adoption.conflicts(memory, fact)
     single = bool(found) and fact.predicate in memory.single_valued
-    values = adoption.in_order([*adoption.values(memory, fact), fact]) if single else [fact]
+    values = facts.in_order([*adoption.values(memory, fact), fact]) if single else [fact]
     earlier = {each.id for each in values[: values.index(fact)]}
 
     def shown(known: Fact) -> ConflictingFact:

@@ -21,7 +21,7 @@ from agent_cli.app import models
 from agent_cli.errors import UsageError
 from agent_cli.llm.model import Cancel
 from agent_cli.memory.conversations import log
-from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.facts import facts
 from agent_cli.memory.lifecycle import rewind
 from agent_cli.messages import Part, Receipt
 from agent_cli.render import markdown
@@ -49,7 +49,7 @@ def undo(conversation: Conversation, argument: str) -> PromptDraft | str:
             raise UsageError(f"/undo takes back what was done to a fact, as in /undo f3; {command} {argument} hides it")
         fact = facts.get(app.db, ids.number("fact", argument), app.scope.owner)
         undone = {each.id: each for each in facts.undo(app.memory, fact)}  # its last state
-        return Receipt("\n".join(map(adoption.undone_receipt, undone.values())))
+        return Receipt("\n".join(map(facts.undone_receipt, undone.values())))
     asked = _asked(conversation)
     stay, hidden = conversation.take_back(asked.id)
     notice = f"{asked.handle} and its answer are taken back"

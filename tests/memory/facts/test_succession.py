@@ -187,7 +187,7 @@ def test_thousands_of_values_of_one_matter_are_put_in_order_at_once(db):
         return replace(first, id=number, learned_at=said, valid_from=said if dated else None)
 
     began = real_time.process_time()
-    ordered = adoption.in_order([value(number) for number in reversed(range(1500))])
+    ordered = facts.in_order([value(number) for number in reversed(range(1500))])
     assert real_time.process_time() - began < 1
     assert [each.id for each in ordered] == list(range(1500))
 
