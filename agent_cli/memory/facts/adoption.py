@@ -615,6 +615,17 @@ def _touches(memory: MemoryContext, session: int, over: str) -> bool:
     return any(stems & {*memory.db.tokens(each.statement)} for each in _open_here(memory, session))
 
 
+def instead_of(memory: MemoryContext, known: Fact, message: int, parts: Sequence[Part]) -> Contradiction:
+    """The one typed statement of a message, in the place of an open fact that the person names. Raises UsageError."""
+    said = [each for each in capture.typed_sentences(parts) if statements.states_something(each) and is_fact(each)]
+    if len(said) != 1 or not known.is_open(memory.time()):
+        raise UsageError(f"your last message is not one statement that can take the place of {known.handle}")
+    place: dict[str, Any] = {"place": known.place, "session": known.session_id, "target": known.id}
+    words, now = said[0].rstrip(" .!"), memory.time()
+    made = claim(words, "typed", now, quote=said[0], message=message, operation="update", **place)
+    return Contradiction(made, known)
+
+
 def _against(memory: MemoryContext, session: int, claim: Claim) -> list[Contradiction]:
     """What a claim contradicts or ends."""
     over, parts = _ended_by(memory, claim)

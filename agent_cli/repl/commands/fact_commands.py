@@ -74,7 +74,7 @@ def remember(conversation: Conversation, argument: str) -> str:
 def update(conversation: Conversation, argument: str) -> str:
     """Let your last message replace the fact that it contradicts, or end it.
 
-    FACT: the handle of the one that is meant, where it may be one of several.
+    FACT: the handle of the one that is meant, where it may be one of several or none is found.
     """
     app = conversation.app
     app.refuse_incognito()
@@ -82,9 +82,14 @@ def update(conversation: Conversation, argument: str) -> str:
     if last is None or conversation.id is None:
         raise UsageError("nothing was said in this session yet; /remember TEXT keeps a fact")
     said_at = clock.local(last.at, last.utc_offset)
-    found = adoption.contradictions(replace(app.memory, time=lambda: said_at), conversation.id, last.id, last.parts)
+    memory = replace(app.memory, time=lambda: said_at)
+    found = adoption.contradictions(memory, conversation.id, last.id, last.parts)
+    if argument and not found:
+        named = facts.get(app.db, ids.number("fact", argument), app.scope.owner)
+        found = [adoption.instead_of(memory, named, last.id, last.parts)]
     if not any(each.known for each in found):
-        return "no fact was found that your last message contradicts; /remember TEXT keeps one, /forget FACT erases one"
+        ways = "/update f1 puts it in the place of f1, /remember TEXT keeps another"
+        return f"no fact was found that your last message contradicts; {ways}"
     return Receipt("\n".join(adoption.accept_contradictions(app.memory, found, argument)))
 
 
