@@ -1,5 +1,6 @@
 """The terminal that controls this process, and the person's editor."""
 
+import errno
 import os
 import sys
 from collections.abc import Iterator
@@ -30,6 +31,14 @@ def is_own(*streams: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def has_gone(stream: int) -> bool:
+    """Whether this stream was a terminal that is closed, perhaps in a process that received no signal for it."""
+    try:
+        return not os.tcgetpgrp(stream)
+    except OSError as error:
+        return error.errno == errno.EIO
 
 
 def secret(question: str) -> str | None:

@@ -117,7 +117,7 @@ class LazyGroup(TyperGroup):
                 return result
             except AgentError as error:
                 output.fail(error)
-            except (typer.Exit, _ClickUsageError, OSError):
+            except (typer.Exit, _ClickUsageError, BrokenPipeError):
                 raise
             except KeyboardInterrupt:
                 output.fail(Cancelled("stopped"))
@@ -133,18 +133,21 @@ class LazyGroup(TyperGroup):
 
 @contextmanager
 def _exit_on_closed_output() -> Iterator[None]:
-    """Exit with 141 when the reader of the output has gone, with 129 when its terminal has, with an error when its disk
-    is full."""
+    """Exit with 141 when the reader of the output has gone, with 129 when its terminal has, with an error when a disk
+    is full or fails."""
     try:
         yield
     except OSError as error:
-        if error.errno not in (errno.EPIPE, errno.ENOSPC, errno.EIO):
+        is_closed = error.errno == errno.EIO and any(map(terminal.has_gone, range(3)))
+        if error.errno == errno.EIO and not is_closed:
+            output.fail(AgentError("a file cannot be read or written: its disk reports an error"))
+        if not is_closed and error.errno not in (errno.EPIPE, errno.ENOSPC):
             raise
         _discard_output(sys.stdout)
         if error.errno == errno.ENOSPC:
             output.fail(AgentError("the output cannot be written: no space is left on that disk"))
         _discard_output(sys.stderr)  # the reader has gone, and may have read this stream too
-        sys.exit(129 if error.errno == errno.EIO else 141)
+        sys.exit(129 if is_closed else 141)
 
 
 @contextmanager

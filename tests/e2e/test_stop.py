@@ -1,6 +1,7 @@
 """An answer that is stopped on its way, by Ctrl-C, a signal, a time limit or a lost reader: what came is kept."""
 
 import signal
+import sys
 import time
 from subprocess import DEVNULL
 
@@ -144,6 +145,12 @@ def test_a_full_disk_behind_the_output_is_said(program, server):
     said = "agent: the output cannot be written: no space is left on that disk\n"
     assert program("ask", "hi") == Ran(1, "", said)
     assert kept(program)[1][:2] == ("assistant", "Hello")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_disk_that_fails_is_no_terminal_that_has_gone(program):
+    said = "agent: a file cannot be read or written: its disk reports an error\n"
+    assert program("facts", "import", "/proc/self/mem") == Ran(1, "", said)
 
 
 def test_every_word_is_on_disk_before_it_is_shown(ask, program):

@@ -8,7 +8,6 @@ there Ctrl-C is a signal, a key is a line of one character, and a list is printe
 """
 
 import asyncio
-import errno
 import gc
 import io
 import os
@@ -78,11 +77,7 @@ class _Keyboard:
             self._held.enter_context(self._holding())
 
     def _has_ended(self) -> bool:
-        """Whether the terminal is closed, perhaps in a process that received no signal for it."""
-        try:
-            return self._input.closed or not os.tcgetpgrp(self._input.fileno())
-        except OSError as error:
-            return error.errno == errno.EIO
+        return self._input.closed or terminal.has_gone(self._input.fileno())
 
 
 class KeyReader(_Keyboard):
