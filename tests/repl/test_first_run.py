@@ -107,6 +107,7 @@ def test_without_a_server_the_small_model_can_be_tried_on_a_typed_y(offer):
     assert len(offer(host="127.0.0.1:9", model="qwen3:8b").check().splitlines()) == 1, "a model was named"
 
 
+@pytest.mark.usefixtures("no_database")
 def test_a_first_run_from_nothing_to_an_answer(program, server, terminal):
     program.env["OLLAMA_HOST"] = server.host
     shell = terminal().wait("y and Enter to fetch qwen3:4b now").wait_prompt()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from agent_cli.memory.language import languages, spans, statements
 from agent_cli.text import Pattern
-from tests.structure import FILES, module, tree
+from tests.structure import FILES, module, nodes
 from tests.tables import for_each
 
 SCRIPT = """
@@ -75,9 +75,8 @@ def test_a_third_language_is_one_module():
 def test_only_the_module_of_german_has_german_words():
     found = {}
     for file in FILES:
-        nodes = [*ast.walk(tree(file))]
-        documented = {id(each.value) for each in nodes if isinstance(each, ast.Expr)}
-        constants = (each for each in nodes if isinstance(each, ast.Constant) and id(each) not in documented)
+        documented = {id(each.value) for each in nodes(file) if isinstance(each, ast.Expr)}
+        constants = (each for each in nodes(file) if isinstance(each, ast.Constant) and id(each) not in documented)
         words = (each.value for each in constants if isinstance(each.value, str))
         if german := [each for each in words if GERMAN.search(each)]:
             found[module(file)] = german

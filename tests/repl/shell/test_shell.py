@@ -44,6 +44,7 @@ def asked(server):
     return [body["messages"][-1]["content"].split("\n\n⟦")[0] for body in server.turns]
 
 
+@pytest.mark.usefixtures("no_database")
 def test_a_first_session(talked, server, terminal):
     server.play(script.reply("The answer is forty two."))
     shell = terminal().wait("Nothing is remembered without your yes").wait_prompt()
