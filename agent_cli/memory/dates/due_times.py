@@ -23,7 +23,7 @@ from agent_cli.values import frozen
 _MAX_LENGTH = 200  # characters
 _MAX_SENTENCE = 2000  # characters of a task with its words for time
 MORNING = time(9)  # for a day without a time
-_NOON = 12
+_NOON, _NIGHT = 12, 20
 _PART_HOURS, _POINT_HOURS, _SPOKEN = (languages.table(name) for name in ("PART_HOURS", "POINT_HOURS", "SPOKEN_TIMES"))
 _LIKENESS = 0.86  # "wensday" has 0.88 to Wednesday, and "Feiertag" 0.8 to "Freitag"
 _FIELDS = ("seconds", "minutes", "hours", "days", "weeks")  # of timedelta; behind them are months and years
@@ -163,7 +163,8 @@ def _time_of_day(groups: Mapping[str, str]) -> time | None:
     spoken = next((words for words in _SPOKEN if point.startswith(words)), None)
     point = _WORD_OF_NUMBER.sub(lambda word: str(spans.number(word[0])), point)
     hour, minute, second = ([int(digits) for digits in re.findall(r"\d+", point)] + [0, 0])[:3]
-    late = _PART_HOURS.get(part, 0) > _NOON or re.search(r"p\.?m", point)
+    is_night = hour < 5 and _PART_HOURS.get(part, 0) >= _NIGHT
+    late = (_PART_HOURS.get(part, 0) > _NOON and not is_night) or re.search(r"p\.?m", point)
     if spoken:
         earlier, minute = _SPOKEN[spoken]
         hour = (hour + earlier) % 12 or 12 if earlier else hour
@@ -204,7 +205,7 @@ def _moved(due: datetime, groups: Mapping[str, str]) -> datetime:
 
 def _amount(words: str) -> float:
     """Of "two and a half" or "a couple of"."""
-    word, *half = words.split()
+    word, *half = words.replace(",", ".").split()
     of_unit = (amount for each, amount in _FRACTIONS.items() if re.fullmatch(each, " ".join((word, *half))))
     return next(of_unit, 0) or (float(word) if word[0].isdigit() else spans.number(word)) + 0.5 * bool(half)
 
@@ -213,7 +214,7 @@ def _on_day(groups: Mapping[str, str], at: time | None, wall: datetime, tz: tzin
     """A named day, at a time. Raises UsageError when it is past."""
     today = wall.replace(hour=0, minute=0, second=0, microsecond=0)
     part, day = groups.get("part"), _named_day(groups, today)
-    if part == "tonight" and "clock" in groups and at and at.hour < 5:
+    if _PART_HOURS.get(part or "", 0) >= _NIGHT and "clock" in groups and at and at.hour < 5:
         day += timedelta(days=1)  # tonight at midnight
     due = moments.from_wall(datetime.combine(day, at or MORNING), tz)
     if due <= now and day == today:
@@ -275,7 +276,7 @@ def _future(wall: datetime, rules: tzinfo, now: datetime) -> datetime:
 
 
 _FRACTIONS = languages.table("FRACTIONS")
-_FRACTION, _NUMBER = "|".join(_FRACTIONS), rf"\d{{1,4}}(?:\.\d)?|<INDEFINITE>|{spans.NUMBER_WORDS}"
+_FRACTION, _NUMBER = "|".join(_FRACTIONS), rf"\d{{1,4}}(?:[.,]\d)?|<INDEFINITE>|{spans.NUMBER_WORDS}"
 _AMOUNT = rf"(?:{_NUMBER}) <AND_A_HALF>|{_FRACTION}|{_NUMBER}"
 _SPAN = (
     rf"(?P<amount>{_AMOUNT})\s*+(?P<unit>{spans.UNIT})"
@@ -314,7 +315,7 @@ def _patterns() -> dict[str, text.Pattern]:
         rf"|{_DATE} {_OF_MONTH}(?P<month>{month}){year}|(?P<month>{month}) {_DATE}{year})(?:T(?=\d))?",
         rf"{the}{of_week}(?:<ARTICLE_OF_DATE>|(?=\d+[a-z])){only}",
         r"(?P<after_tomorrow><DAY_AFTER_TOMORROW>)|(?P<today><TODAY>)|(?P<tomorrow><TOMORROW>)|(?P<past><PAST_TIME>)",
-        rf"{the}(?:<COMING> )?(?P<weekday>{day})(?: <NEXT_WEEK>)?",
+        rf"{the}(?:<COMING> )?(?P<weekday>{day})(?:(?P<part>{'|'.join(_PART_HOURS)})| <NEXT_WEEK>)?",
         rf"<COMING> (?P<weekday>{short})\.?",
         rf"(?P<weekday>{short})\.?(?=,? (?:<AT_HOUR> )?(?:{points}))",
         r"<NEXT_PERIOD>|(?P<weekend><WEEKEND>)",
@@ -342,10 +343,12 @@ def _repeating() -> str:
     days, day_names = rf"{day}(?:{and_day}{day})*", f"(?:{spans.DAY})"
     units, adverbs = (f"(?:{'|'.join(names)})" for names in (_UNITS, _ADVERBS))
     dates = (
-        rf"(?:<ARTICLE_OF_DATE>)?{_DATE}(?: {_OF_MONTH}(?P<month>{month}))?\b"
+        rf"(?:<ARTICLE_OF_DATE>)?{_DATE}(?: {_OF_MONTH}(?P<month>{month}))?(?!\w)"
         rf"|(?P<month>{month}) {_DATE}\b|(?P<end><LAST_DAY>)"
     )
     rules = (
+        rf"(?:<ARTICLE_OF_DATE>)?(?:{_DATE} {_OF_MONTH}(?P<month>{month})|(?P<month>{month}) {_DATE})"
+        rf" <EVERY> (?:{_UNITS[-1]})",
         rf"(?P<several>(?:<SEVERAL_TIMES>) (?:<PER> {units}|{adverbs}))\b",
         rf"(?:<ARTICLE_OF_DATE>)?(?:(?P<date>\d{{1,2}})(?:<NTH_ENDING>)|(?P<nth>{'|'.join(_NTH)}) (?P<nthday>{day})"
         r"|(?P<begin><FIRST_DAY>)|(?P<end><LAST_DAY>)) <OF_EVERY_MONTH>",
@@ -355,8 +358,8 @@ def _repeating() -> str:
         rf"(?P<each_day><EVERY> (?P<part>{'|'.join(_PART_HOURS)}))\b",
         rf"<EVERY> (?:(?P<other><OTHER>) )?(?P<days>{days})\b",
         rf"<EVERY> (?:<ARTICLE_OF_DATE>)?(?P<date>\d{{1,2}})"
-        rf"(?:(?:<NTH_ENDING>)? {_OF_MONTH}(?P<month>{month})\b|(?:<NTH_ENDING>)(?: <OF_EACH_MONTH>)?)",
-        rf"(?:<EVERY> (?:(?P<other>{spans.NUMBER}|<OTHER>)(?: |(?<=\d)))?(?P<per>{units})\b"
+        rf"(?:(?:<NTH_ENDING>)? {_OF_MONTH}(?P<month>{month})\b|(?:<NTH_ENDING>)(?! {units})(?: <OF_EACH_MONTH>)?)",
+        rf"(?:<EVERY> (?:(?P<other>{spans.NUMBER}|<OTHER>)(?:(?:<NTH_ENDING>)? |(?<=\d)))?(?P<per>{units})\b"
         rf"|(?P<adverb>{adverbs})\b)(?:,? <ON_REPEATED> (?:(?P<ondays>{days})s?\b|{dates}))?",
         rf"(?P<days>{day_names}s(?:{and_day}{day_names}s)*)\b(?!['’])",
     )
@@ -425,7 +428,7 @@ def _is_date_words(match: re.Match[str], sentence: str, times: list[re.Match[str
         is_time = (at_end and not _TOPIC.search(before)) or _is_beside(match, clocks, sentence)
         return bool(is_time or _is_beside_remind(before, after))
     at_edge = not after or not after[0].isalpha() or not match.start()
-    return "adverb" not in groups or at_edge or bool(_BEHIND_ADVERB.match(after))
+    return "adverb" not in groups or at_edge or bool(_BEHIND_ADVERB.match(after)) or _is_beside_remind(before, after)
 
 
 def _is_time_of_day(kind: str, match: re.Match[str], sentence: str, others: list[re.Match[str]]) -> bool:
@@ -473,9 +476,8 @@ def _repetition(groups: Mapping[str, str], now: datetime) -> str:
     """The rule of the matched words; `now` is local time. Raises UsageError when it would occur too often, or never."""
     if "several" in groups:
         raise UsageError(f"“{groups['repetition']}” are several times: write one task for each")
-    interval = 1
-    if other := groups.get("other"):
-        interval = 2 if _OTHER.fullmatch(other) else spans.number(other)
+    other = groups.get("other", "1")
+    interval = 2 if _OTHER.fullmatch(other) else spans.number(other)
     if not interval:
         raise UsageError("an interval of 0 is not possible: say every day, or every 2 weeks")
     if "nth" in groups:

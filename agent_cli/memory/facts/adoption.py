@@ -312,11 +312,9 @@ def _check_length(statement: str) -> None:
 
 def _settle(memory: MemoryContext, fact: Fact, ends: Iterable[Fact]) -> Adopted:
     """End these facts where the accepted one begins, or when it says they ended; other values where the next begins."""
-    replaced = []
     until = (fact.valid_from or clock.utc(memory.time())) if fact.operation == "delete" else fact.began_at
-    for each in {each.id: each for each in ends}.values():
-        if each.is_open(memory.time()):
-            replaced.append(_end_at(memory, each, max(until, each.valid_from or "")))
+    open_ends = [each for each in {each.id: each for each in ends}.values() if each.is_open(memory.time())]
+    replaced = [_end_at(memory, each, max(until, each.valid_from or "")) for each in open_ends]
     if fact.state == ACCEPTED:
         replaced += _settle_values(memory, fact)
     others = tuple(each for each in replaced if each.id != fact.id)  # it ends itself where a newer value is known

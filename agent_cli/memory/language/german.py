@@ -201,7 +201,8 @@ WEEKEND = r"(?:am )?(?:(?:de[nmr] )?(?:nächste|kommende|diese)[nrsm]? )?wochene
 TODAY = r"heute"
 TOMORROW, DAY_AFTER_TOMORROW = r"(?<!am\s)(?<!guten\s)morgen(?!s)", r"übermorgen"
 ABOUT, AND = r"etwa |ca\.? ", r"und"
-FRACTIONS = {"einer? halben?": 0.5, "anderthalb|eineinhalb": 1.5, "einer? viertel": 0.25, "einer? dreiviertel": 0.75}
+FRACTIONS = {"einer? halben?": 0.5, "einer? viertel": 0.25, "einer? dreiviertel": 0.75}
+FRACTIONS |= {"anderthalb|eineinhalb": 1.5, "ein paar": 3}
 NO_TIME = r"irgendwann|später|bald|demnächst|nie"
 AROUND_TIME = r"um|am|im|der|den|bis|uhr|und"
 _YOU_ARE_TO = r"(?:(?:kannst|könntest|würdest)\s+du|du\s+(?:musst|sollst|solltest))\s+mich"
@@ -214,10 +215,10 @@ REMIND_ME = rf"""(?:bitte )?(?:{REMIND}|{_YOU_ARE_TO}(?: bitte)?$)\b:?\s*(?:bitt
 WITH_ZU = r"\bzu (?=\w++(?<=n)\W*+$)|\b(?P<prefix>\w{2,9}?)zu(?=\w{3,}+(?<=n)\W*+$)"  # ends what to do: "Eva anzurufen"
 
 EVERY, OTHER = r"(?:einmal )?jede[nrsm]?|alle|einmal (?:am|pro|im|in der)", r"zweite[nrs]?"
-OF_EVERY_MONTH, OF_EACH_MONTH = r"jedes monats", r"im monat|(?:des|jedes) monats"
-WORKDAYS, WEEKENDS = r"(?:jede[nrsm]?|alle) (?:werktag|wochentag)s?|werktags", r"jede[nrsm]? wochenende"
+OF_EVERY_MONTH, OF_EACH_MONTH = r"jede[sn] monats", r"im monat|(?:des|jede[sn]) monats"
+WORKDAYS, WEEKENDS = r"(?:jede[nrsm]?|alle) (?:werktag|wochentag)s?|werktags|an werktagen", r"jede[nrsm]? wochenende"
 SEVERAL_TIMES, PER = r"(?:[2-9]|zwei|drei|vier|fünf|sechs)\s?(?:mal|x)", r"am|pro|im|in der|jede[nrs]?"
-BETWEEN_DAYS, TO_DAY, ON_REPEATED = r"und", r"bis", r"am"
+BETWEEN_DAYS, TO_DAY, ON_REPEATED = r"und", r"bis", r"am|zum"
 FIRST_DAY, LAST_DAY = r"ersten(?: tag)?", r"letzten tag"
 
 VERB = r"""(?:ist|sind|war|waren|hat|haben|hatte|heißt|heißen|wohnt|wohnen|lebt|leben|arbeitet|mag|mögen|liebt|hasst

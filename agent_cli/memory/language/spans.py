@@ -283,11 +283,8 @@ def of_question(question: str, now: datetime) -> Span | None:
         return None  # most questions: no rule is compiled
     for pattern in _RULES:
         for match in pattern.finditer(question):
-            try:
-                since, until = _days_named(groups(match), _midnight(now))
-            except (ValueError, OverflowError, LookupError):
-                continue  # 31 February, the year 9999, a look-alike letter in a month
-            return Span(since, until, match[0])
+            with suppress(ValueError, OverflowError, LookupError):  # 31 February, 9999, a look-alike letter in a month
+                return Span(*_days_named(groups(match), _midnight(now)), match[0])
     return None
 
 
@@ -368,11 +365,9 @@ def of_statement(statement: str, now: datetime, *, begins: bool = False) -> Span
     begins, ahead = begins or bool(_CHANGE.search(plain)), bool(_FUTURE.search(plain))
     since = until = None
     for phrase in PHRASE.finditer(plain):
-        try:
+        with suppress(ValueError, OverflowError):  # 31 February
             first, last = _bounds(phrase, plain, _midnight(now), begins, ahead)
-        except (ValueError, OverflowError):
-            continue  # 31 February
-        since, until = since or first, until or last
+            since, until = since or first, until or last
     return Span(since, None if since and until and until < since else until)
 
 

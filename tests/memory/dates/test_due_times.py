@@ -80,6 +80,8 @@ def times(words, now, zone, count):
         in 1 1/2 hours → Fri 2026-11-20 20:00 | in 1/2 hour → Fri 2026-11-20 19:00 | 3:30 p.m. → Sat 2026-11-21 15:30
         at nine pm → Fri 2026-11-20 21:00 | um neun am Montag → Mon 2026-11-23 09:00
         in two weeks' time → Fri 2026-12-04 09:00 | in a quarter of an hour → Fri 2026-11-20 18:45
+        am Montagabend um 8 → Mon 2026-11-23 20:00 | heute Nacht um 1 → Sat 2026-11-21 01:00
+        tonight at 1 → Sat 2026-11-21 01:00 | in 1,5 Stunden → Fri 2026-11-20 20:00 | at around 5 → Sat 2026-11-21 17:00
         in einer Dreiviertelstunde → Fri 2026-11-20 19:15 | in around two hours → Fri 2026-11-20 20:30"""),
 )
 def test_a_time_in_words_is_the_coming_one(words, when):
@@ -154,6 +156,9 @@ def test_what_is_past_or_never_is_refused_with_a_sentence(words, why):
         ("jeden letzten Freitag 17:00", "FREQ=MONTHLY;BYDAY=-1FR", "2026-11-27T17:00:00"),
         ("täglich um 7:30", "FREQ=DAILY", "2026-11-21T07:30:00"),
         ("on the last day of each month at 9", "FREQ=MONTHLY;BYMONTHDAY=-1", "2026-11-30T09:00:00"),
+        ("am 15. jeden Monats", "FREQ=MONTHLY;BYMONTHDAY=15", "2026-12-15T09:00:00"),
+        ("every 3rd day", "FREQ=DAILY;INTERVAL=3", "2026-11-21T09:00:00"),
+        ("on 5 May every year", "FREQ=YEARLY;BYMONTH=5;BYMONTHDAY=5", "2027-05-05T09:00:00"),
         ("on the first of every month", "FREQ=MONTHLY;BYMONTHDAY=1", "2026-12-01T09:00:00"),
         ("am ersten Tag jedes Monats", "FREQ=MONTHLY;BYMONTHDAY=1", "2026-12-01T09:00:00"),
         ("am letzten Tag jedes Monats", "FREQ=MONTHLY;BYMONTHDAY=-1", "2026-11-30T09:00:00"),
@@ -230,6 +235,8 @@ def test_what_repeats_becomes_a_rule(words, rule, first):
         ("erinnere mich täglich bis Freitag daran, Eva anzurufen", "Eva anrufen", "täglich bis Freitag"),
         ("jeden Tag den Bericht bis Montag abgeben", "den Bericht bis Montag abgeben", "jeden Tag"),
         ("in two hours ask Bob to stay until Friday", "ask Bob to stay until Friday", "in two hours"),
+        ("remind me daily to pay", "pay", "daily"),
+        ("erinnere mich monatlich am 15. an die Miete", "die Miete", "monatlich am 15."),
         ("remind me to pay by tomorrow", "pay", "by tomorrow"),
         ("remind me at 8, 2 eggs to buy", "2 eggs to buy", "at 8"),
     ],
