@@ -83,6 +83,8 @@ def test_what_is_hidden_stays_hidden(here, folder):
     (folder / ".git").mkdir()
     (folder / ".git" / "config").write_text("password = hunter2")
     (folder / ".env").write_text("password = hunter2")
+    (folder / "open.txt").symlink_to(folder / ".env")
+    assert called(here, "read_file", path="open.txt").failed
     assert called(here, "read_file", path=".env").failed
     assert called(here, "read_file", path=".git/config").failed
     assert called(here, "list_files", folder=".").text.split("\n")[0] == "sub/"

@@ -230,7 +230,8 @@ def _walk_folder(root: str) -> Iterator[File | Unreachable]:
                     waiting += (each for each in entries if each.name[0] != "." and each.name not in _GENERATED_FOLDERS)
             elif entry.is_symlink():
                 target = os.path.realpath(path)
-                if target.startswith(root.rstrip("/") + "/") and os.path.isfile(target):
+                below = os.path.relpath(target, root).split(os.sep)  # ".." where it lies elsewhere
+                if not any(each.startswith(".") for each in below) and os.path.isfile(target):
                     yield _file(target, os.stat(target))
             elif entry.is_file(follow_symlinks=False):
                 yield _file(path, entry.stat(follow_symlinks=False))

@@ -140,6 +140,7 @@ def test_hidden_made_and_linked_files_are_left_out(db, folder, tmp_path):
     (folder / "out.txt").symlink_to(tmp_path / "outside.txt")
     (folder / "loop").symlink_to(folder)
     (folder / "in.txt").symlink_to(folder / "sub" / "in.txt")
+    (folder / "open.txt").symlink_to(folder / ".hidden.txt")
     assert told(add(db, folder)) == {"new": 1}
     assert [name for _, name, *_ in sections(db)] == ["in.txt"]
     assert told(sync(db)) == {"unchanged": 1}
