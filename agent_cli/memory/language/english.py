@@ -253,7 +253,7 @@ VERB = r"""(?:(?:is|are|was|were|has|have|had|does|do|did|can|could|would)(?:n't
 # the last: "the meeting room is B12", but not "the server is slow"
 OWN_STATEMENT = rf"""(?:(?:i|we)(?:'(?:m|re|ve|d|ll))?\b|(?:my|our)\s++(?:[\w'-]++\s++){{1,5}}?{VERB}
     |(?:the|[\w-]{{1,30}}+'s)\s+(?:[\w'-]++\s++){{1,7}}?(?:is|are)\s++(?=[^.!?\n]{{0,60}}\d))"""
-STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w'-]++\s++){{1,6}}?{VERB})"
+STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w'-]++\s++){{1,6}}?{VERB}|(?:my|our)\s[\w' -]{{2,40}}+:\s)"
 
 # Asking to remember or to forget something.
 MEMORY_WORDS = "remember|forget|mind|memor|note|write|save|store"  # each such sentence contains one; no pattern

@@ -227,7 +227,7 @@ VERB = r"""(?:ist|sind|war|waren|hat|haben|hatte|heißt|heißen|wohnt|wohnen|leb
 # the last: "der Raum B12 ist", "der Raum ist B12"
 OWN_STATEMENT = rf"""(?:(?:ich|wir)\b|(?:meine?|unsere?)[rsnm]?\s++(?:[\w-]++\s++){{1,5}}?{VERB}|(?:der|die
     |das)\s+(?=(?:[\w-]++\s++){{0,9}}?(?:ist|sind)\b)(?=[^.!?\n]{{0,60}}\d))"""
-STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w-]++\s++){{1,6}}?{VERB})"
+STATEMENT = rf"(?:{OWN_STATEMENT}|(?:[\w-]++\s++){{1,6}}?{VERB}|(?:meine?|unsere?)\s[\w -]{{2,40}}+:\s)"
 # with regard to case: nouns have a capital letter
 VERB_LAST_CLAUSE = r"""(?P<subject>(?:ich|wir|er|sie|es|man)|(?:mein|unser)e? (?i:bruder|schwester|tante|onkel
     |sohn|tochter|frau|mann|\w*mutter|\w*vater|oma|opa|cousine?|nichte|neffe|enkel(?:in)?|freund(?:in)?|kolleg(?:e|in)

@@ -29,6 +29,8 @@ HEARD = {
     "remember my name is Jonas": "my name is Jonas",
     "remember, I'm vegetarian": "I'm vegetarian",
     "remember, please, that I'm vegetarian": "I'm vegetarian",
+    "Remember my phone number: 0660 123456": "my phone number: 0660 123456",
+    "Merk dir bitte meine Nummer: 0660 123456": "meine Nummer: 0660 123456",
     "Merk dir, bitte, dass ich Tee mag": "ich mag Tee",
     'Remember that the hint is "blue. sky"': 'the hint is "blue. sky"',
     "Remember that I live in Graz, and tell me a joke.": "I live in Graz",
