@@ -232,11 +232,11 @@ class Life:
                     yield f"{word} is on {machine.name}"
 
 
-def interleavings(home: Path, seed: int, count: int, *, acts: int = 3, file: bool = False) -> list[str]:
-    """Live so many stretches of so many acts, all exchanging with all after each; gives what is wrong in the end."""
+def interleavings(home: Path, seed: int, count: int, *, file: bool = False) -> list[str]:
+    """Live so many stretches, all exchanging with all after each; gives what is wrong in the end."""
     life = Life(home, seed, file=file)
     for _ in range(count):
-        life.live(acts)
+        life.live(3)
         life.end()
     found = [*life.faults()]
     life.leave()
