@@ -51,7 +51,7 @@ def status(app_: App, as_json: AsJson = False) -> None:
         output.put_json(found)
         return
     sizes = [(name, format_size(found[name])) for name in ("size", "wal", "free")]
-    plain = [(name, found[name]) for name in ("format", "journal", "sqlite")]
+    plain = [(name, found[name]) for name in ("format", "journal", "sealed", "sqlite")]
     copies = [("copy", each) for each in found["backups"]]
     output.fields([("path", found["path"]), *sizes, *plain, ("holds", _rows(found["rows"])), *copies], 12)
 

@@ -458,6 +458,7 @@ def status(db: Database) -> dict[str, Any]:
         "free": free * size,
         "format": db.value("pragma user_version"),
         "journal": db.value("pragma journal_mode"),
+        "sealed": sealing.kind_of(db.key[-16:]) if db.key else "no",
         "sqlite": db.value("select sqlite_version()"),
         "rows": counts(db),
         "backups": [each for each in file.known_copies(db) if Path(each).is_file()],

@@ -69,7 +69,9 @@ def sealed_with(home, way):
 def test_a_home_is_sealed_in_each_way_and_works_as_before(home, way):
     sealed_with(home, way)
     assert told(home) == set()
-    assert home("db", "key").out.startswith(f"sealed: {'key command' if way == 'command' else way}, ")
+    kind = "key command" if way == "command" else way
+    assert home("db", "key").out.startswith(f"sealed: {kind}, ")
+    assert home("db", "status", "--json").json["sealed"] == kind
     assert works(home)
 
 
