@@ -293,6 +293,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Turns are ended while their connections are waited for: they are what those wait for."""
+        self._state.stopping.set()
         ending = asyncio.create_task(self._state.turns.close())
         await super().shutdown(sockets)
         if self.force_exit:  # at a second signal, which else is shown as a failure of what runs as long as the server
@@ -300,7 +301,7 @@ class _Server(uvicorn.Server):
         await ending
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._state.stopping.set()
+        # It takes no lock: one signal may come while another is handled, on the same thread.
         if self.should_exit:
             self.force_exit = True
         self.should_exit = True

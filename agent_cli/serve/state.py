@@ -333,7 +333,7 @@ class ServerState:
         self.app, self.limits = app, limits
         app.db.person = "http"
         self.turns = TurnQueue(limits, lambda busy: self._worker.touch(busy=busy))
-        self.stopping = threading.Event()  # set from a signal handler: streams end by it
+        self.stopping = threading.Event()  # streams end by it
         self._apps: dict[tuple[Scope, bool], App] = {}
         self._worker: background.IdleWorker  # from `open` on
         self._one_look = asyncio.Lock()
