@@ -49,7 +49,8 @@ def listen(make_agent: loop.MakeAgent, question: loop.Question) -> Generator[Eve
                 case ToolFinished(_, result):
                     answered = answered or bool(result.receipt and not result.failed)
                 case TurnEnded(reply):
-                    if not answered and (claim := statements.claim(reply.text)):
+                    claim = statements.claim(reply.text) or (capture.seems_to_remind(question.parts) and "reminder")
+                    if claim and not answered:
                         yield Noticed(_hint(claim, question))
                     if context.keeps and context.reads:
                         memory = MemoryContext(context.db, context.scope, context.time, context.single_valued)

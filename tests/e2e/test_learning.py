@@ -108,11 +108,13 @@ def test_an_empty_promise_is_named_and_the_save_offered(talks):
     talks.says = ["Got it, I'll remember that."]
     ran = talks("ask", "I live in Graz.")
     assert ran.err == 'agent: nothing was saved in this turn: agent facts add "…" keeps what you write there\n'
+    none_set = "agent: no reminder was set in this turn: agent remind WHAT WHEN sets one\n"
     talks.says = ["Your reminder has been set for 5 pm."]
-    assert (
-        talks("ask", "I live in Graz.").err
-        == "agent: no reminder was set in this turn: agent remind WHAT WHEN sets one\n"
-    )
+    assert talks("ask", "I live in Graz.").err == none_set
+    talks.says = ["Happy holidays!"]
+    assert talks("ask", "remind me 2 days before Christmas to buy presents").err == none_set
+    assert talks("ask", "remind me when I get home to call Bob").err == none_set
+    assert talks("ask", "remind me what I said on Friday").err == ""
     talks.says = ["Ich habe alles über Anna vergessen."]
     ran = talks("ask", "Vergiss Anna doch.")
     assert (

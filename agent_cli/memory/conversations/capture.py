@@ -62,6 +62,9 @@ _REMIND = languages.pattern(rf"{_OPENING}(?P<request><REMIND>)\b,?\s*+")
 _REMIND_AT = languages.pattern(
     rf"{_OPENING}(?P<request>(?P<when>\S.{{1,60}}?),?\s++(?:<PLEASE>\s++)?<REMIND>)\b,?\s*+(?!<REMIND_OF>\b)"
 )
+_REMIND_SOMEHOW = languages.pattern(
+    rf"{_OPENING}<REMIND>\b(?!,?\s++(?:<REMIND_OF>\b|(?:<REMIND_TO>\s++)?<THINGS_PAST>))"
+)
 _REMIND_TO = languages.pattern(r"<REMIND_TO>\b")
 _FORGET = languages.pattern(rf"{_OPENING}<FORGET>\s*+<FORGETTABLE>")
 _ASKS = (
@@ -126,6 +129,13 @@ def typed_sentences(parts: Sequence[Part]) -> list[str]:
     spans = [each for each in _sentences(plain, parts) if readings.trust(parts, *each) == "typed"]
     found = [slice(*each) for each in spans if not _find(plain, each, each, parts)]
     return [whole[at] for at in found if plain[at] == whole[at] and not whole[at].endswith("?")]
+
+
+def seems_to_remind(parts: Sequence[Part]) -> bool:
+    """Whether a typed sentence begins like a request for a reminder, of which perhaps no time is understood."""
+    plain = _masked(parts).replace("’", "'")
+    spans = text.sentence_spans(plain)
+    return any(plain[end - 1] != "?" and _REMIND_SOMEHOW.match(plain[start:end]) for start, end in spans)
 
 
 def _typed_requests(parts: Sequence[Part]) -> Iterator[MemoryRequest]:

@@ -56,15 +56,17 @@ _NOW_BESIDE = languages.pattern(
     r"(?<!for)(?<!until)(?<!bis)(?<! ab),? <NOW>\b(?! (?:and|or|that)\b)|^<NOW>,? (?=<SELF>\b)"
 )
 _RELATION = languages.pattern(rf"\b<POSSESSIVE> (?:{'|'.join(triples.KIN)}) $")  # in front of a name
-_CORRECTION = languages.pattern(r"(?:[^,.!:;–—]{1,20}[,.!:;–—]+ )?<I_MEANT>[,:]? (?:<THAT> )?(?P<meant>.+)")
+_CORRECTION = languages.pattern(
+    r"(?:[^,.!:;–—]{1,20}[,.!:;–—]+ )?(?:(?P<sure><I_MEANT>)|<REVISED>)[,:]? (?:<THAT> )?(?P<meant>.+)"
+)
 _MEANT_OTHERWISE = languages.pattern(
-    r"<DENIED> (?P<mistaken>.+?),? <RATHER> (?P<meant>.+)|(?P<first>.+?),? <DENIED> (?P<second>.+)"
+    r"<DENIED> (?P<mistaken>.+?)(?:,? <RATHER>|,) (?P<meant>.+)|(?P<first>.+?),? <DENIED> (?P<second>.+)"
 )
 _JOINT = languages.expand(r"(?:,? <AND> |, )")
 _LIST = languages.pattern(rf"[\w-]+(?:{_JOINT}[\w-]+)+")  # "nuts, milk and eggs"
 _OF_LISTS = frozenset(("allergic_to", "likes", "dislikes", "uses"))  # behind which no second verb is likely
 _ARTICLE = languages.pattern(r"^<BEFORE_DATE> (?=\d)")  # "I meant the 13th"
-_NAMES = re.compile(r"(?:[^\W\d_a-zäöü][\w-]+ ?){2}")
+_NAMES = re.compile(r"[^\W\d_a-zäöü][\w.-]++(?: [^\W\d_a-zäöü][\w.-]++){1,5}")
 _RECENT = timedelta(minutes=10)  # since a fact was learned to which "I meant Turin" may refer
 _DAYTIME = languages.pattern(r"^(<SELF> \S+) (<DAYTIME>) (.+)")  # "ich nehme morgens 50 mg"
 _LAST = r"\1 \3 \2"  # "ich nehme 50 mg morgens"
@@ -587,7 +589,7 @@ def contradictions(memory: MemoryContext, session: int, message: int, parts: Seq
         whole = quote.rstrip(" .!")
         if correction := _CORRECTION.fullmatch(whole):
             whole = statements.main_clause(correction["meant"])
-            if corrected := _corrected(memory, session, whole):
+            if corrected := _corrected(memory, session, whole, sure=bool(correction["sure"])):
                 true, known = corrected
                 place: dict[str, Any] = {"place": known.place, "session": known.session_id, "target": known.id}
                 made = claim(true, "typed", now, quote=quote, message=message, operation="update", **place)
@@ -639,20 +641,23 @@ def _against(memory: MemoryContext, session: int, claim: Claim) -> list[Contradi
     ]
 
 
-def _corrected(memory: MemoryContext, session: int, meant: str) -> tuple[str, Fact] | None:
-    """What is true, and the newest fact that says otherwise: that of "Eva lives in Turin" or of "Turin, not Milan"."""
+def _corrected(memory: MemoryContext, session: int, meant: str, *, sure: bool) -> tuple[str, Fact] | None:
+    """What is true, and the newest fact that says otherwise: that of "Eva lives in Turin" or of "Turin, not Milan".
+    `sure`: it was said that this was meant; else it may be one of several values, as in "actually, I like tea"."""
     mistaken, both = "", _MEANT_OTHERWISE.fullmatch(meant)
     recent = clock.utc(memory.time() - _RECENT)
     if both and (both["meant"] or not triples.parse(meant)):
         meant, mistaken = both["meant"] or both["first"], both["mistaken"] or both["second"]
     triple = triples.parse(meant)
+    is_single = bool(triple and triple.predicate in memory.single_valued)
     for each in _open_here(memory, session):
-        if triple and (each.subject, each.predicate) == (triple.subject, triple.predicate):
+        if triple and (sure or is_single) and (each.subject, each.predicate) == (triple.subject, triple.predicate):
             return None if each.object.casefold() == triple.object.casefold() else (meant, each)
         if triple is None and mistaken and mistaken in each.statement:
             return each.statement.replace(mistaken, meant, 1), each
         true = terms.with_values(each.statement, _ARTICLE.sub("", meant))
-        if each.learned_at > recent and meant not in each.statement and _NAMES.fullmatch(f"{each.object} {meant}"):
+        is_recent = sure and each.learned_at > recent and meant not in each.statement
+        if is_recent and _NAMES.fullmatch(f"{each.object} {meant}"):
             true = each.statement.replace(each.object, meant)
         if true and not mistaken:
             return true, each

@@ -278,7 +278,8 @@ THAT = r"that"  # begins a clause
 THAT_BEFORE = r"(?:that|this|it)"  # stands for the sentence before
 AS_FOLLOWS = r"(?:this|that)"  # before a colon
 # "remember when we met", "remember that time in Rome": no request
-THINGS_PAST = r"""(?:when|where|who|whom|what|which|why|how|whether|if|those|all)\b|(?:that\s+|the\s+
+THINGS_PAST = r"""(?:when(?!\s+(?:i|we)(?:'m|\s+(?:am|get|come|arrive|leave))\b)|where|who|whom|what|which|why|how
+    |whether|if|those|all)\b|(?:that\s+|the\s+
     |you\s+)?(?:(?:time|day|night|evening|morning|week|summer|winter|year|one|guy|man|woman|girl|boy|movie|film|song
     |book|place|trip|restaurant|story|conversation|thing)s?\b(?!')(?!\s+(?:is|are|was|were|has|can|will|heals|flies
     |after\s+tomorrow)\b)|(?:that\s+)?(?:i|we)\s+(?:asked|told|said|mentioned|sent|showed|wrote)\b)"""
@@ -302,6 +303,7 @@ NEGATED = r"""no longer|any ?more|any longer|(?:do|does|did)(?:n['’]t| not)|no
 SOLD, STOPPED = r"sold|got rid of|gave away", r"stopped|gave up|given up|giving up"
 LEFT = r"(?:left(?!-)|quit|moved out of|broke up with)(?: my job (?:at|with))?"  # where or with whom one lives, works
 I_MEANT, DENIED, RATHER = r"i meant?(?: to say)?", r"not", r"but"  # "no, I meant Turin, not Milan"
+REVISED, NEW = r"actually|correction|in fact|wait", r"new|current"  # "actually, I weigh 79 kg", "my new doctor"
 AS, THEY, THEIR = r"as", r"he|she", r"his|her"
 INSTEAD = r"instead of|rather than|in place of"
 HABIT = r"(?:us|driv|rid|wear)(?:e|ing)?"  # with "now" it mostly replaces what the person did so before
@@ -416,6 +418,8 @@ works_at place work|start|employed
 works_as job work|profession|trade
     <WHO> works?<NOW> as <OBJECT>
     <I_AM><NOW> <OBJECT> by (?:profession|trade)
+weight value weigh
+    <WHO><NOW> weighs?<NOW> <OBJECT>
 age age 0|1|2|3|4|5|6|7|8|9
     <WHO_IS><NOW> (?P<object>\d{1,3})(?: years? old| years? of age)?
 married_to given_name married

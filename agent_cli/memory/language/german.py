@@ -280,6 +280,7 @@ NEGATED = r"nicht (?:mehr|länger)|nicht|mehr|nimmer|kein\w*"
 SOLD, STOPPED = r"verkauft|hergegeben", r"aufgehört|höre auf|aufgegeben"
 LEFT = r"verlassen|gekündigt|getrennt|weggezogen|ausgezogen"  # where or with whom the person lives, works, studies
 I_MEANT, DENIED, RATHER = r"ich meint?e", r"nicht", r"sondern"
+REVISED, NEW = r"korrektur|moment|eigentlich|tatsächlich", r"(?:neue|jetzige|aktuelle)[rmns]?"
 AS, IT, THEY = r"als", r"es", r"er|sie"
 INSTEAD = r"anstatt|statt|anstelle von|an stelle von"
 HABIT = r"benutze|nutze|verwende|fahre|trage"
@@ -335,7 +336,7 @@ FIRST_PERSON = r"ich|mein\w*|mir|mich|wir|unser\w*|uns"
 ME = r"ich|die Person|der (?:Nutzer|Benutzer|Anwender)"
 I_AM = r"(?:ich|die Person|der (?:Nutzer|Benutzer|Anwender)) (?:bin|ist)"
 IS, WE, TITLE = r"ist", r"wir", r"Frau |Herr "
-MY, STILL = r"mein(?:e|en|em|er|es)?", r"jetzt|nun|derzeit|gerade|auch|immer noch|gerne?|sehr"
+MY, STILL = r"mein(?:e|en|em|er|es)?", r"jetzt|nun|derzeit|gerade|auch|doch|immer noch|gerne?|sehr"
 NO_NAME = r"""Ich|Er|Sie|Es|Wir|Ihr|Du|Man|Das|Der|Die|Dies|Wer|Was|Jeder|Heute|Jetzt|Meine?|Eine?|Im|Am|Unsere?|Seine?
     |Ihre?|Alles|Dieses|Jenes|Etwas|Nichts|Als|Bis|Morgen"""
 ARTICLE, INDEFINITE_ARTICLE = r"der|die|das|den|dem|des|eine?|einen|einem|einer", r"ein(?:e[nmrs]?)?"
@@ -380,6 +381,8 @@ works_at place arbeit|angefangen|begonnen
 works_as job arbeit|beruf
     <WHO> arbeite[nt]?<NOW> als <OBJECT>
     <WHO_IS><NOW> von Beruf <OBJECT>
+weight value wieg
+    <WHO> wieg(?:e|t)<NOW> <OBJECT>
 age age 0|1|2|3|4|5|6|7|8|9
     <WHO_IS><NOW> (?P<object>\d{1,3})(?: Jahre alt)?
 married_to given_name verheiratet
@@ -434,7 +437,7 @@ allergic_to any allerg
     <WHO_IS> allergisch (?:gegen|auf) <OBJECT>
     <WHO> (?:habe|hat) eine Allergie gegen <OBJECT>
 likes likeable mag|lieb|leiden|ausstehen
-    <WHO><NOW> (?:mag|liebe|liebt)(?: sehr(?: gerne?)?)? <GOAL>(?: sehr)?
+    <WHO><NOW> (?:mag|liebe|liebt)<NOW> <GOAL>(?: sehr)?
     <WHO><NOW> kann <OBJECT> (?:gut )?(?:leiden|ausstehen)
 dislikes likeable hass|verabscheu
     <WHO><NOW> (?:hasse|hasst|verabscheue|verabscheut) <OBJECT>

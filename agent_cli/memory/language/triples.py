@@ -38,6 +38,7 @@ _SECOND_CLAUSE = languages.pattern(
 _ARTICLE, _INDEFINITE = languages.pattern(r"^<ARTICLE>\s+"), languages.pattern(r"<INDEFINITE_ARTICLE>\s")
 _NO_OBJECT, _NO_JOB = languages.pattern(r"<NO_OBJECT>\b"), languages.pattern(r"\b<NO_JOB>\b")
 _JOINING, _NO_POSSESSION = languages.pattern(r"\b<JOINING>\b"), languages.pattern(r"\b<NO_POSSESSION>\b")
+_NEW = languages.pattern(r"^<NEW> ")
 _SCHOOL = languages.pattern(r"\b<SCHOOL>\b")
 _NATIONALITY = Pattern(rf"{languages.alternatives('NATIONALITY')}$")
 _DAY = Pattern(rf"\d|{spans.MONTH}", re.IGNORECASE)
@@ -74,7 +75,7 @@ _PLACES = {  # in the rules of a language
 
 _SINGLE_VALUED = """name lives_in works_at works_as studies_at comes_from email phone birthday born_on born_in age
     married_to partner wife husband spouse girlfriend boyfriend mother father boss manager landlord doctor dentist
-    drives address_of address answers_at work_email work_phone license_plate blood_type shoe_size height username
+    drives address_of address answers_at work_email work_phone license_plate blood_type shoe_size height weight username
     timezone time_zone native_language operating_system os editor shell browser terminal theme keyboard_layout
     currency diet router"""
 _PREFERRED = """editor shell language browser units theme color food drink font terminal keyboard os operating_system
@@ -185,7 +186,7 @@ def opposite(predicate: str) -> str:
 
 def predicate(words: str) -> str:
     """The person's words for a relation as a predicate."""
-    folded = words.casefold()
+    folded = _NEW.sub("", words.casefold(), count=1)
     slug = KIN.get(folded.strip()) or re.sub(r"\W+", "_", unicodedata.normalize("NFC", folded)).strip("_")
     return _PREDICATES.get(slug, slug)
 

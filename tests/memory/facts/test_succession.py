@@ -358,6 +358,13 @@ def test_the_opposite_ends_what_it_denies(db, session, known, said):
         my son Léo goes to school in Vienna → Léo goes to school in Graz now → my son Léo goes to school in Graz
         mein Sohn Leo geht in Wien zur Uni → Leo geht jetzt in Graz zur Uni → mein Sohn Leo geht in Graz zur Uni
         choir is on Tuesdays → choir is on Thursdays now → choir is on Thursdays
+        the flight leaves at 9:30 → correction: the flight leaves at 9:40 → the flight leaves at 9:40
+        the concert is on 12 December → wait, not 12 December, 13 December → the concert is on 13 December
+        we have 3 cats → Actually, we have 4 cats → we have 4 cats
+        I weigh 82 kg → actually I weigh 79 kg → I weigh 79 kg
+        ich wiege 82 kg → ich wiege 79 kg → ich wiege 79 kg
+        my phone number is 0660 123456 → my new phone number is 0660 654321 → my new phone number is 0660 654321
+        Ich mag keine Oliven → Ich mag jetzt doch Oliven → Ich mag doch Oliven
         Karl lives in Rome and his dog is Rex → Karl lives in Brno now → Karl lives in Brno and his dog is Rex"""),
 )
 def test_a_correction_takes_the_place_of_what_was_said_and_who_somebody_is_stays(db, session, known, said, kept):
@@ -380,11 +387,19 @@ def test_what_corrects_nothing_is_let_be(db, session, said):
     assert say(db, session, said) == ([], [])
 
 
-def test_a_name_alone_corrects_what_was_kept_just_now(db, session):
-    tell(db, "Eva lives in Milan")
-    assert say(db, session, "No, I meant Turin")[1] == [
-        "kept f2 “Eva lives in Turin”, in place of f1 “Eva lives in Milan” (/undo f2 takes it back)"
-    ]
+@pytest.mark.parametrize(
+    ("known", "said", "kept"),
+    columns("""Eva lives in Milan → No, I meant Turin → Eva lives in Turin
+        my dentist is Dr. Huber → sorry, I meant Dr. Mayr → my dentist is Dr. Mayr"""),
+)
+def test_a_name_alone_corrects_what_was_kept_just_now(db, session, known, said, kept):
+    tell(db, known)
+    assert say(db, session, said)[1] == [f"kept f2 “{kept}”, in place of f1 “{known}” (/undo f2 takes it back)"]
+
+
+def test_of_what_may_have_several_values_another_is_no_correction(db, session):
+    know(db, "I like coffee")
+    assert say(db, session, "Actually, I like tea") == ([], [])
 
 
 @pytest.mark.parametrize(
