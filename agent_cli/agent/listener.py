@@ -15,7 +15,7 @@ from agent_cli.agent import loop
 from agent_cli.agent.events import Event, Noticed, QuestionLogged, ToolFinished, TurnEnded
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import capture, sessions
-from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.facts import adoption, contradictions, facts
 from agent_cli.memory.language import secrets, statements, terms
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.messages import Message, Receipt, Request, joined
@@ -54,7 +54,7 @@ def listen(make_agent: loop.MakeAgent, question: loop.Question) -> Generator[Eve
                         yield Noticed(_hint(claim, question))
                     if context.keeps and context.reads:
                         memory = MemoryContext(context.db, context.scope, context.time, context.single_valued)
-                        for each in adoption.contradictions(memory, context.session, message, question.parts):
+                        for each in contradictions.of_message(memory, context.session, message, question.parts):
                             yield Noticed(each.message(at_keyboard=question.at_keyboard))
                     if context.learns and event.model not in ("", "offline"):
                         session, now = ids.handle("session", context.session), context.time()

@@ -1,16 +1,15 @@
 """How a claim becomes a fact: it is added or proposed, accepted, changed and replaced. Only a person accepts: a claim
 from a model, a pipe, a file or an import waits, and one that was rejected is not proposed again. A claim that repeats a
 known fact is added to it as a source, and so are its dates. "I no longer live in Wels" or "I drink tea instead of
-coffee" end facts, found by rules: by their triple, or because a fact about the person has all the words. Contradictions
-of what the person types are shown and adopted on request. Where a predicate has one value at a time, each ends where
-the next one begins: dates decide, not the order in which the person says things. Without a date, a value was true when
-it was said."""
+coffee" end facts, found by rules: by their triple, or because a fact about the person has all the words. Where a
+predicate has one value at a time, each ends where the next one begins: dates decide, not the order in which the person
+says things. Without a date, a value was true when it was said."""
 
 import re
 import time as real_time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -18,13 +17,13 @@ from typing import Any
 from agent_cli import clock, limits, text
 from agent_cli.errors import UsageError
 from agent_cli.memory import tombstones
-from agent_cli.memory.conversations import capture, readings
+from agent_cli.memory.conversations import readings
 from agent_cli.memory.facts import facts
 from agent_cli.memory.facts.facts import SUPERSEDED, Fact
 from agent_cli.memory.language import languages, secrets, spans, statements, terms, triples
-from agent_cli.memory.language.triples import Claim, Ending, Triple, is_fact
+from agent_cli.memory.language.triples import Claim, Ending, Triple
 from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED, MemoryContext
-from agent_cli.messages import Origin, Part, Receipt
+from agent_cli.messages import Origin, Receipt
 from agent_cli.store import events
 from agent_cli.values import frozen
 
@@ -32,8 +31,6 @@ LONGEST = 2000  # characters of a fact
 _READ = 2000  # facts at most that are compared
 _BATCH = 100  # imported lines of one transaction
 _PAUSE = 0.02  # seconds between these, so that other programs get their turn to write
-_VERB_FIRST = languages.pattern(r"^(\S+) (<SELF>)\b")  # "jetzt nehme ich" without "jetzt"
-_VERB_BEFORE_IT = languages.pattern(r"^(\S+) (<IT>)\b")  # "jetzt kostet es" without "jetzt"
 _VERB = languages.pattern(r"^(?:<SELF> \S+|\S+ <SELF>) (?:<NOW> )?")  # "I use", "trinke ich jetzt"
 _BY_PERSON = languages.pattern(r"<SELF>\b")
 _AND = languages.pattern(  # between clauses, or behind "she is 71."
@@ -50,27 +47,13 @@ _STATES = {
     EXPIRED: "was proposed before and expired",
 }
 
-_HABIT = languages.pattern(r"<SELF> (?P<verb><HABIT>) (?P<what>.+)")
-_NOW = languages.pattern(r"\b<NOW>\b")
 _NOW_BESIDE = languages.pattern(
     r"(?<!for)(?<!until)(?<!bis)(?<! ab),? <NOW>\b(?! (?:and|or|that)\b)|^<NOW>,? (?=<SELF>\b)"
 )
 _RELATION = languages.pattern(rf"\b<POSSESSIVE> (?:{'|'.join(triples.KIN)}) $")  # in front of a name
-_CORRECTION = languages.pattern(
-    r"(?:[^,.!:;–—]{1,20}[,.!:;–—]+ )?(?:(?P<sure><I_MEANT>)|<REVISED>)[,:]? (?:<THAT> )?(?P<meant>.+)"
-)
-_MEANT_OTHERWISE = languages.pattern(
-    r"<DENIED> (?P<mistaken>.+?)(?:,? <RATHER>|,) (?P<meant>.+)|(?P<first>.+?),? <DENIED> (?P<second>.+)"
-)
 _JOINT = languages.expand(r"(?:,? <AND> |, )")
 _LIST = languages.pattern(rf"[\w-]+(?:{_JOINT}[\w-]+)+")  # "nuts, milk and eggs"
 _OF_LISTS = frozenset(("allergic_to", "likes", "dislikes", "uses"))  # behind which no second verb is likely
-_ARTICLE = languages.pattern(r"^<BEFORE_DATE> (?=\d)")  # "I meant the 13th"
-_NAMES = re.compile(r"[^\W\d_a-zäöü][\w.-]++(?: [^\W\d_a-zäöü][\w.-]++){1,5}")
-_RECENT = timedelta(minutes=10)  # since a fact was learned to which "I meant Turin" may refer
-_DAYTIME = languages.pattern(r"^(<SELF> \S+) (<DAYTIME>) (.+)")  # "ich nehme morgens 50 mg"
-_LAST = r"\1 \3 \2"  # "ich nehme 50 mg morgens"
-_COMMAND = "/update"
 
 
 @frozen
@@ -388,19 +371,19 @@ def _has_ended(fact: Fact, claim: Claim) -> bool:
     return (claim.operation, fact.operation, fact.state) == ("insert", "delete", SUPERSEDED)
 
 
-def _open_here(memory: MemoryContext, session: int | None) -> list[Fact]:
+def open_here(memory: MemoryContext, session: int | None) -> list[Fact]:
     """The facts that hold here and in this session, now or in the future."""
     found = facts.listing(memory.db, memory.scope.owner, _READ, not_over=memory.time(), place=memory.scope.place)
     return [each for each in found if each.session_id in (None, session)]
 
 
-def _ended_by(memory: MemoryContext, claim: Claim) -> tuple[list[Fact], list[Fact]]:
+def ended_by(memory: MemoryContext, claim: Claim) -> tuple[list[Fact], list[Fact]]:
     """The facts, true now or in the future, that a claim says are over or denies, with at most one whose `_rest` stays
     true; and those of which it ends a part that the rules cannot take out."""
     if ending := triples.parse_ending(claim.statement):
         over = None if ending.instead else triples.parse(ending.over)
         is_ended = partial(_is_ended, memory, ending, over, triples.is_about_person(claim.statement))
-        ends = [(each, is_ended(each)) for each in _open_here(memory, claim.session)]
+        ends = [(each, is_ended(each)) for each in open_here(memory, claim.session)]
         whole, parts = ([each for each, is_whole in ends if is_whole is wanted] for wanted in (True, None))
         lists = [each for each in whole if _rest(each, over)]  # of two, the second stays
         return lists[:1] + [each for each in whole if each not in lists], parts
@@ -422,11 +405,28 @@ def _ended_by(memory: MemoryContext, claim: Claim) -> tuple[list[Fact], list[Fac
     return [each for each in found if each.is_open(memory.time()) and (each.place, each.session_id) == scope], []
 
 
+def other_values(memory: MemoryContext, session: int | None, claim: Claim) -> list[Fact]:
+    """Facts that hold here and give another value to a single-valued predicate; none where that was rejected before."""
+    triple, owner = claim.triple, memory.scope.owner
+    if triple is None or triple.predicate not in memory.single_valued:
+        return []
+    if any(each.state == REJECTED for each in facts.same(memory.db, owner, claim.statement)):
+        return []
+    matter, places = triples.forms(triple.predicate, memory.single_valued), ("", memory.scope.place)
+    return [
+        each
+        for each in facts.accepted_values(memory.db, owner, triple.subject, matter)
+        if each.is_open(memory.time()) and each.place in places and each.session_id in (None, session)
+        if each.object.casefold() != triple.object.casefold()
+        if not terms.is_similar(each.statement, claim.statement)
+    ]
+
+
 def _with_target(memory: MemoryContext, claim: Claim) -> tuple[Claim, list[Fact], list[Fact]]:
-    """The claim with the first fact that its sentence ends as its target, and what `_ended_by` gives."""
+    """The claim with the first fact that its sentence ends as its target, and what `ended_by` gives."""
     if claim.operation == "insert":
-        over, parts = _ended_by(memory, claim)
-        claim = _as_ending(memory, claim, over)
+        over, parts = ended_by(memory, claim)
+        claim = as_ending(memory, claim, over)
     else:
         over, parts = [facts.get(memory.db, claim.target, memory.scope.owner)] if claim.target else [], []
     return _with_relation(memory, claim, over), over, parts
@@ -438,7 +438,7 @@ def _with_relation(memory: MemoryContext, claim: Claim, over: Sequence[Fact]) ->
         return claim
     before, name, behind = claim.statement.partition(claim.triple.subject)
     if name and not _RELATION.search(before):
-        for each in (*over, *_other_values(memory, claim.session, claim)):
+        for each in (*over, *other_values(memory, claim.session, claim)):
             if relation := _RELATION.search(each.statement.partition(name)[0]):
                 return replace(claim, statement=f"{before}{relation[0]}{name}{behind}")
     return claim
@@ -477,7 +477,7 @@ def _continuations(clause: str, part: str) -> list[str]:
     return [part] if _SENTENCE.match(part) else [part, f"{subject} {part}"]
 
 
-def _as_ending(memory: MemoryContext, made: Claim, over: Sequence[Fact]) -> Claim:
+def as_ending(memory: MemoryContext, made: Claim, over: Sequence[Fact]) -> Claim:
     """The claim of a sentence that ends these facts: it deletes them, or is in their place."""
     if not over:
         return made
@@ -554,173 +554,12 @@ def receipt(memory: MemoryContext, adopted: Adopted, *, at_prompt: bool = False)
     instead += " from then on" if replaced and fact.is_planned(now) else ""
     where = " for this project" if fact.place else ""
     alike = None if statements.is_event(fact.statement) else terms.alike(fact.statement)
-    found = [each for each in _open_here(memory, fact.session_id) if alike.fullmatch(each.statement)] if alike else []
+    found = [each for each in open_here(memory, fact.session_id) if alike.fullmatch(each.statement)] if alike else []
     beside = [each for each in found if each.statement.casefold() != fact.statement.casefold()] + [*adopted.partly_over]
     stays = f"; still true beside it: {facts.format_names(beside)}" if beside else ""
     if beside and not adopted.partly_over:
         stays += f" ({'/' if at_prompt else 'agent '}forget {beside[0].handle} erases it)"
     return Receipt(f"kept {facts.format_names([fact])}{where}{f' ({dates})' if dates else ''}{instead} {undo}{stays}")
-
-
-@frozen
-class Contradiction:
-    claim: Claim
-    known: Fact | None  # None: the sentence says that something is over, and no fact says just that
-    answer: str = ""  # what /update does; without a fact, what the sentence does
-    is_choice: bool = False  # whether the sentence may mean this fact or another
-
-    def message(self, *, at_keyboard: bool = True) -> str:
-        if self.known is None:
-            said = f"“{text.one_line(self.claim.statement)}”"
-            return f"{said} {self.answer}" if self.answer else f"no fact was found that {said} ends"
-        command, instead = (f"{_COMMAND} {self.known.handle}", " in its place") if self.is_choice else (_COMMAND, "")
-        where = "" if at_keyboard else " in `agent -c`"
-        return f"{self.known.handle} says “{facts.name(self.known)}” · {command}{where} {self.answer}{instead}"
-
-
-def contradictions(memory: MemoryContext, session: int, message: int, parts: Sequence[Part]) -> list[Contradiction]:
-    """The sentences of a message that contradict accepted facts which hold in this place and session, or end them."""
-    found, now = list[Contradiction](), memory.time()
-    captured = [each.quote for each in capture.capture(parts)]
-    for quote in capture.typed_sentences(parts):
-        is_captured = any(each in quote or quote in each for each in captured)
-        if is_captured or not (statements.states_something(quote) and is_fact(quote)):
-            continue  # the rules that parse need not be compiled for a greeting or a question
-        whole = quote.rstrip(" .!")
-        if correction := _CORRECTION.fullmatch(whole):
-            whole = statements.main_clause(correction["meant"])
-            if corrected := _corrected(memory, session, whole, sure=bool(correction["sure"])):
-                true, known = corrected
-                place: dict[str, Any] = {"place": known.place, "session": known.session_id, "target": known.id}
-                made = claim(true, "typed", now, quote=quote, message=message, operation="update", **place)
-                found.append(Contradiction(made, known, _answer(made, made)))
-                continue
-        clauses = () if triples.is_doubtful(whole) else tuple(statements.clauses(whole))
-        for words in dict.fromkeys([(whole,), clauses]):
-            claims = [claim(each, "typed", now, quote=quote, message=message) for each in words]
-            if some := [each for claim in claims for each in _against(memory, session, claim)]:
-                found += some
-                break
-        else:
-            personal = filter(triples.is_about_person, (whole, *clauses))
-            if any(_touches(memory, session, ending.over) for ending in map(triples.parse_ending, personal) if ending):
-                found.append(Contradiction(claim(whole, "typed", now, quote=quote, message=message), None))
-    return found
-
-
-def _touches(memory: MemoryContext, session: int, over: str) -> bool:
-    """Whether a fact has a word of what is over; else the sentence ends none: "I left my keys at home"."""
-    words = {word for word in terms.content_words(over) if word not in terms.STOP_WORDS}
-    stems = set(memory.db.tokens(" ".join(words)))
-    return any(stems & {*memory.db.tokens(each.statement)} for each in _open_here(memory, session))
-
-
-def instead_of(memory: MemoryContext, known: Fact, message: int, parts: Sequence[Part]) -> Contradiction:
-    """The one typed statement of a message, in the place of an open fact that the person names. Raises UsageError."""
-    said = [each for each in capture.typed_sentences(parts) if statements.states_something(each) and is_fact(each)]
-    if len(said) != 1 or not known.is_open(memory.time()):
-        raise UsageError(f"your last message is not one statement that can take the place of {known.handle}")
-    place: dict[str, Any] = {"place": known.place, "session": known.session_id, "target": known.id}
-    words, now = said[0].rstrip(" .!"), memory.time()
-    made = claim(words, "typed", now, quote=said[0], message=message, operation="update", **place)
-    return Contradiction(made, known)
-
-
-def _against(memory: MemoryContext, session: int, claim: Claim) -> list[Contradiction]:
-    """What a claim contradicts or ends."""
-    over, parts = _ended_by(memory, claim)
-    ends, adopted = over or _other_values(memory, session, claim), _as_ending(memory, claim, over)
-    found = [(known, claim, _answer(claim, adopted)) for known in ends]
-    found = found or [(known, made, _answer(made, made)) for known, made in _replaceable(memory, claim, session)]
-    if parts and not found:
-        return [Contradiction(claim, None, f"ends a part of {facts.format_names(parts)}, which stays")]
-    is_choice = not ends and len(found) > 1
-    return [
-        Contradiction(replace(stated, place=known.place, session=known.session_id), known, answer, is_choice)
-        for known, stated, answer in found
-    ]
-
-
-def _corrected(memory: MemoryContext, session: int, meant: str, *, sure: bool) -> tuple[str, Fact] | None:
-    """What is true, and the newest fact that says otherwise: that of "Eva lives in Turin" or of "Turin, not Milan".
-    `sure`: it was said that this was meant; else it may be one of several values, as in "actually, I like tea"."""
-    mistaken, both = "", _MEANT_OTHERWISE.fullmatch(meant)
-    recent = clock.utc(memory.time() - _RECENT)
-    if both and (both["meant"] or not triples.parse(meant)):
-        meant, mistaken = both["meant"] or both["first"], both["mistaken"] or both["second"]
-    triple = triples.parse(meant)
-    is_single = bool(triple and triple.predicate in memory.single_valued)
-    for each in _open_here(memory, session):
-        if triple and (sure or is_single) and (each.subject, each.predicate) == (triple.subject, triple.predicate):
-            return None if each.object.casefold() == triple.object.casefold() else (meant, each)
-        if triple is None and mistaken and mistaken in each.statement:
-            return each.statement.replace(mistaken, meant, 1), each
-        true = terms.with_values(each.statement, _ARTICLE.sub("", meant))
-        is_recent = sure and each.learned_at > recent and meant not in each.statement
-        if is_recent and _NAMES.fullmatch(f"{each.object} {meant}"):
-            true = each.statement.replace(each.object, meant)
-        if true and not mistaken:
-            return true, each
-    return None
-
-
-def _replaceable(memory: MemoryContext, claim: Claim, session: int) -> list[tuple[Fact, Claim]]:
-    """The facts with other values, else with the same verb, and the claim in the place of each, if it says "now"."""
-    if not _NOW.search(claim.statement):
-        return []
-    timeless = spans.without(_NOW.sub("", claim.statement.rstrip(" .!")), times=False)
-    typed, single = _VERB_FIRST.sub(r"\2 \1", timeless), memory.single_valued
-    said, brief = _DAYTIME.sub(_LAST, typed), _DAYTIME.sub(r"\1 \3", typed)
-    habit = None if claim.triple and claim.triple.predicate in single else _HABIT.fullmatch(said)
-    valued, habits, made = list[tuple[Fact, Claim]](), list[tuple[Fact, Claim]](), replace(claim, operation="update")
-    for each in reversed(_open_here(memory, session)):
-        known = habit and _HABIT.fullmatch(each.statement)
-        changed = terms.with_values(_DAYTIME.sub(_LAST, each.statement), said)
-        if changed or (brief != said and terms.with_values(each.statement, brief)):
-            changed = changed or typed
-            true = _VERB_BEFORE_IT.sub(r"\2 \1", spans.without(changed, times=False))
-            valued.append((each, replace(made, target=each.id, statement=true, triple=triples.parse(true))))
-        elif habit and known and memory.db.tokens(habit["verb"]) == memory.db.tokens(known["verb"]):
-            triple = Triple(each.subject, each.predicate, habit["what"]) if each.predicate in single else None
-            if not set(terms.content_words(habit["what"])) <= set(terms.content_words(known["what"])):
-                habits.append((each, replace(made, target=each.id, triple=triple)))
-    return valued or habits
-
-
-def _answer(stated: Claim, becomes: Claim) -> str:
-    words = "what you just said" if becomes.statement == stated.statement else f"“{text.one_line(becomes.statement)}”"
-    what, since = "ends it" if becomes.operation == "delete" else f"keeps {words}", becomes.valid_from
-    return f"{what} ({clock.format_day(clock.utc(since), clock.offset(since))})" if since else what
-
-
-def accept_contradictions(memory: MemoryContext, found: Sequence[Contradiction], handles: str = "") -> list[str]:
-    """Adopt what contradicts these facts, or all that need no choice; a receipt for each. Raises UsageError."""
-    known = [(each, each.known.handle) for each in found if each.known]
-    chosen = [each for each, handle in known if (handle in handles.split() if handles else not each.is_choice)]
-    if known and not chosen:
-        commands = " or ".join(dict.fromkeys(f"{_COMMAND} {handle}" for _, handle in known))
-        raise UsageError(f"say which fact is meant: {commands}")
-    claims = {(each.claim.statement, each.claim.place): each.claim for each in chosen}
-    with memory.changing() as memory:
-        adopted = [add(memory, each) for each in claims.values()]
-        return [receipt(memory, each, at_prompt=True) for each in adopted]
-
-
-def _other_values(memory: MemoryContext, session: int | None, claim: Claim) -> list[Fact]:
-    """Facts that hold here and give another value to a single-valued predicate; none where that was rejected before."""
-    triple, owner = claim.triple, memory.scope.owner
-    if triple is None or triple.predicate not in memory.single_valued:
-        return []
-    if any(each.state == REJECTED for each in facts.same(memory.db, owner, claim.statement)):
-        return []
-    matter, places = triples.forms(triple.predicate, memory.single_valued), ("", memory.scope.place)
-    return [
-        each
-        for each in facts.accepted_values(memory.db, owner, triple.subject, matter)
-        if each.is_open(memory.time()) and each.place in places and each.session_id in (None, session)
-        if each.object.casefold() != triple.object.casefold()
-        if not terms.is_similar(each.statement, claim.statement)
-    ]
 
 
 # Import from JSON lines. Each has a statement, and may have source (the external id of a message), at, since, until,

@@ -7,7 +7,7 @@ from agent_cli.agent import listener, profile
 from agent_cli.app import upkeep
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import capture, log, readings
-from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.facts import adoption, contradictions, facts
 from agent_cli.memory.language import statements
 from agent_cli.memory.review import review
 from agent_cli.memory.search import index, recall
@@ -83,14 +83,14 @@ def update(conversation: Conversation, argument: str) -> str:
         raise UsageError("nothing was said in this session yet; /remember TEXT keeps a fact")
     said_at = clock.local(last.at, last.utc_offset)
     memory = replace(app.memory, time=lambda: said_at)
-    found = adoption.contradictions(memory, conversation.id, last.id, last.parts)
+    found = contradictions.of_message(memory, conversation.id, last.id, last.parts)
     if argument and not found:
         named = facts.get(app.db, ids.number("fact", argument), app.scope.owner)
-        found = [adoption.instead_of(memory, named, last.id, last.parts)]
+        found = [contradictions.instead_of(memory, named, last.id, last.parts)]
     if not any(each.known for each in found):
         ways = "/update f1 puts it in the place of f1, /remember TEXT keeps another"
         return f"no fact was found that your last message contradicts; {ways}"
-    return Receipt("\n".join(adoption.accept_contradictions(app.memory, found, argument)))
+    return Receipt("\n".join(contradictions.accept(app.memory, found, argument)))
 
 
 @command("/facts [WORDS]", on_file=True, examples=("/facts", "/facts Anna"))

@@ -8,7 +8,7 @@ import pytest
 from agent_cli.errors import UsageError
 from agent_cli.memory import tombstones
 from agent_cli.memory.conversations import log
-from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.facts import adoption, contradictions, facts
 from agent_cli.memory.facts.facts import SUPERSEDED
 from agent_cli.memory.proposals import ACCEPTED, EXPIRED, PENDING, REJECTED
 from agent_cli.memory.scope import PERSON
@@ -255,7 +255,7 @@ def known(db):
 
 def found(db, session, *parts):
     message = log.add_user_message(db, session, HERE, parts, NOON)
-    return adoption.contradictions(memory_of(db, lambda: NOON), session, message, parts)
+    return contradictions.of_message(memory_of(db, lambda: NOON), session, message, parts)
 
 
 def messages(db, session, words, origin="typed"):
@@ -305,7 +305,7 @@ def test_a_fact_that_holds_elsewhere_or_no_more_is_contradicted_by_nothing(db, s
 
 
 def test_keeping_it_ends_the_fact_and_names_the_message_as_its_source(db, session, known):
-    [line] = adoption.accept_contradictions(memory_of(db), found(db, session, Part("I live in Linz now.", "typed")))
+    [line] = contradictions.accept(memory_of(db), found(db, session, Part("I live in Linz now.", "typed")))
     assert line == ("kept f2 “I live in Linz”, in place of f1 “I live in Graz” (/undo f2 takes it back)")
     new = facts.get(db, 2, HERE.owner)
     assert (new.object, new.message_id, new.quote, new.trust) == ("Linz", 1, "I live in Linz now.", "typed")
@@ -314,7 +314,7 @@ def test_keeping_it_ends_the_fact_and_names_the_message_as_its_source(db, sessio
 
 def test_what_waits_already_is_accepted_by_it(db, session, known):
     waits = adoption.propose(memory_of(db), adoption.claim("I live in Linz", "model"))
-    [line] = adoption.accept_contradictions(memory_of(db), found(db, session, Part("I live in Linz.", "typed")))
+    [line] = contradictions.accept(memory_of(db), found(db, session, Part("I live in Linz.", "typed")))
     assert line.startswith(f"kept {waits.handle} “I live in Linz”, in place of f1 ")
 
 

@@ -4,7 +4,7 @@ import re
 import pytest
 
 from agent_cli.memory.conversations import log
-from agent_cli.memory.facts import adoption, fact_extraction, facts
+from agent_cli.memory.facts import adoption, contradictions, fact_extraction, facts
 from agent_cli.memory.language.triples import Triple
 from agent_cli.memory.proposals import MemoryContext
 from agent_cli.memory.review import review
@@ -120,7 +120,7 @@ def test_a_target_must_be_true_now_and_of_the_same_owner(db, session, found):
 def test_one_sentence_has_one_date_in_update_and_review(db, session, found, known, said, op, statement):
     fact = accepted(db, known)
     say(db, session, f"Hello! {said}.")
-    [told] = adoption.contradictions(memory_of(db), session, 1, [Part(f"{said}.", "typed")])
+    [told] = contradictions.of_message(memory_of(db), session, 1, [Part(f"{said}.", "typed")])
     assert "(29 Dec 2025)" in told.message()
     [learned] = found(operation(op, statement, said, fact.handle if op != "INSERT" else ""))
     waiting = adoption.propose(memory_of(db), learned)

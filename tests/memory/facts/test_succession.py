@@ -12,7 +12,7 @@ import pytest
 from agent_cli import clock
 from agent_cli.errors import UsageError
 from agent_cli.memory.conversations import log
-from agent_cli.memory.facts import adoption, facts
+from agent_cli.memory.facts import adoption, contradictions, facts
 from agent_cli.memory.review import review
 from agent_cli.memory.scope import PERSON
 from agent_cli.memory.search import recall
@@ -223,9 +223,9 @@ def say(db, session, words):
     """What the program remarks on a message, and the receipts of /update."""
     parts = [Part(words, "typed")]
     message = log.add_user_message(db, session, HERE, parts, NOW())
-    found = adoption.contradictions(memory_of(db, lambda: NOW()), session, message, parts)
+    found = contradictions.of_message(memory_of(db, lambda: NOW()), session, message, parts)
     remarks = [each.message() for each in found]
-    return remarks, adoption.accept_contradictions(memory_of(db, NOW), found)
+    return remarks, contradictions.accept(memory_of(db, NOW), found)
 
 
 @pytest.mark.parametrize(
@@ -600,16 +600,16 @@ def test_now_asks_which_of_several_facts_it_replaces(db, session):
         know(db, words)
     parts = [Part("I use emacs now", "typed")]
     message = log.add_user_message(db, session, HERE, parts, NOW())
-    found = adoption.contradictions(memory_of(db, lambda: NOW()), session, message, parts)
+    found = contradictions.of_message(memory_of(db, lambda: NOW()), session, message, parts)
     assert [each.message() for each in found] == [
         "f1 says “I use vim as my editor” · /update f1 keeps what you just said in its place",
         "f2 says “I use zsh as my shell” · /update f2 keeps what you just said in its place",
     ]
     with pytest.raises(UsageError, match="/update f1 or /update f2"):
-        adoption.accept_contradictions(memory_of(db, NOW), found)
+        contradictions.accept(memory_of(db, NOW), found)
     with pytest.raises(UsageError, match="/update f1 or /update f2"):
-        adoption.accept_contradictions(memory_of(db, NOW), found, "f3")
-    [line] = adoption.accept_contradictions(memory_of(db, NOW), found, "f1")
+        contradictions.accept(memory_of(db, NOW), found, "f3")
+    [line] = contradictions.accept(memory_of(db, NOW), found, "f1")
     assert "in place of f1" in line
     assert [each.id for each in facts.listing(db, PERSON, 9, not_over=NOW())] == [4, 3, 2]
 
