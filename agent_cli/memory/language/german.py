@@ -236,7 +236,7 @@ VERB_LAST_CLAUSE = r"""(?P<subject>(?:ich|wir|er|sie|es|man)|(?:mein|unser)e? (?
     |(?:mein|unser)e? [A-ZÄÖÜ][\w-]* (?:(?:Frau|Herr|Dr\.) [A-ZÄÖÜ][\w-]*
     |(?!Frau|Herr)[A-ZÄÖÜ][\w-]*(?=(?: [^\w\s]+)? [A-ZÄÖÜ][\w-]*(?: [a-zäöüß]+){1,2}\W*$))
     |(?:mein|unser)(?:e|en|em|er|es)?(?: [a-zäöüß]+)?(?: [A-ZÄÖÜ][\w-]*)+?(?! [A-ZÄÖÜ][\w-]* (?:das|die|den|eine?n?) )
-    |(?:(?:Frau|Herr|Dr\.) )?[A-ZÄÖÜ][\w-]+(?= (?:seit|in|im|bei|beim|am
+    |(?:(?:Frau|Herr|Dr\.|Oma|Opa|Tante|Onkel|der|die|das) )?[A-ZÄÖÜ][\w-]+(?= (?:seit|in|im|bei|beim|am
     |jeden?|keine?n?|gerne?|nicht|\d+|\w+tags) )) (?P<rest>[^,;:]+) (?P<verb>[a-zäöüß]+)(?P<end>[^\w,;?]*)"""
 FINITE_VERB = r"ist|bin|sind|war|hat|haben?|heiß[te]|wohn(?:e|t|en)|leb[et]|arbeitet?|mag|liebe|esse"
 VERB_FORM = rf"{FINITE_VERB}|\w+(?:e|t|en)|bin|wird|muss|kann|will|darf"

@@ -32,6 +32,8 @@ HEARD = {
     "Remember my phone number: 0660 123456": "my phone number: 0660 123456",
     "Merk dir bitte meine Nummer: 0660 123456": "meine Nummer: 0660 123456",
     "Merk dir, bitte, dass ich Tee mag": "ich mag Tee",
+    "Merk dir, dass Oma Gerti am 3. Dezember operiert wird": "Oma Gerti wird am 3. Dezember operiert",
+    "Merk dir, dass der Müll am Montag abgeholt wird": "der Müll wird am Montag abgeholt",
     'Remember that the hint is "blue. sky"': 'the hint is "blue. sky"',
     "Remember that I live in Graz, and tell me a joke.": "I live in Graz",
     "Merk dir, dass ich in Graz wohne.": "ich wohne in Graz",
