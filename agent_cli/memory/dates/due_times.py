@@ -241,9 +241,9 @@ def _named_day(groups: Mapping[str, str], today: datetime) -> datetime:
             raise UsageError(f"no month has a day {groups['only']}: name one from 1 to 31")
         raise UsageError(f"{days[0].day} {days[0]:%B %Y} is a {days[0]:%A}: name another day")
     if "weekend" in groups or ("weekday" in groups and "week" not in groups):
-        # The coming one, today's included; "next" is the first after today.
-        before = today if "next" in groups else today - timedelta(days=1)
-        return spans.weekday(before, groups.get("weekday", "saturday"), 1)
+        # The coming one, today's included; "next" is the first after today, "after next" a week later.
+        after = 7 if "second" in groups else 0 if "next" in groups else -1
+        return spans.weekday(today + timedelta(days=after), groups.get("weekday", "saturday"), 1)
     return spans.relative_days(groups, today)[1]
 
 

@@ -72,6 +72,7 @@ def times(words, now, zone, count):
         half an hour before 8 pm tomorrow → Sat 2026-11-21 19:30 | 10 Minuten vor 20 Uhr → Fri 2026-11-20 19:50
         1 hour and 10 minutes before midnight → Fri 2026-11-20 22:50 | 3 Tage vor dem 24.12. → Mon 2026-12-21 09:00
         eine Viertelstunde vor 20 Uhr morgen → Sat 2026-11-21 19:45 | a week before 24 December → Thu 2026-12-17 09:00
+        Friday after next → Fri 2026-12-04 09:00 | übernächsten Montag um 8 → Mon 2026-11-30 08:00
         Friday at 15h → Fri 2026-11-27 15:00 | am Freitag um 15h30 → Fri 2026-11-27 15:30
         dreiviertel vier → Sat 2026-11-21 15:45 | viertel vor acht → Sat 2026-11-21 07:45
         viertel nach acht → Sat 2026-11-21 08:15 | viertel vier → Sat 2026-11-21 15:15
