@@ -5,7 +5,7 @@ import pytest
 
 from tests import syncing
 
-LIVES, STRETCHES = 20, 25  # 500 interleavings
+LIVES, STRETCHES = 50, 10  # 500 interleavings
 
 
 @pytest.mark.parametrize("seed", range(LIVES))
