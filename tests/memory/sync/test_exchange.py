@@ -345,13 +345,15 @@ def test_a_machine_that_was_away_for_a_year_catches_up_and_brings_back_nothing(o
     away = notes.add(two.db, HERE, "written on the island", two.time)
     for number in range(40):
         notes.edit(one.db, note, f"edited {number} times", "", one.time)
+        notes.add(one.db, HERE, f"written in between {number}", one.time)
         one.now += timedelta(days=9)
         one.exchange()
     forget(one, "m1")
     two.now += timedelta(days=365)
     meet(one, two)
     assert two.db.value("select count(*) from message") == 0
-    assert sorted(noted(one)) == sorted(noted(two)) == sorted(["edited 39 times", away.text])
+    between = [f"written in between {number}" for number in range(40)]
+    assert sorted(noted(one)) == sorted(noted(two)) == sorted(["edited 39 times", away.text, *between])
     assert len(segments.open_folder(one.db, one.root).segments("one")) < 35
 
 
