@@ -198,11 +198,13 @@ def _plain(messages: Sequence[Message], model: str, room: int) -> Context:
         if each.role not in ("user", "assistant") or not each.content.strip():
             continue
         *answered, words = each.text.split(_DONE)
-        words = _MARKED.sub("", words) if each.role == "assistant" else text.without_fences(words.lstrip("\n"))
+        parts = [typed.rpartition("\n\n") for typed in answered]  # in front of each stands what nobody has answered
+        words = "\n\n".join(filter(None, (*(before.strip() for before, *_ in parts), words.lstrip("\n"))))
+        words = _MARKED.sub("", words) if each.role == "assistant" else text.without_fences(words)
         around = [fenced.strip() for fenced in _FENCED.findall(f"{each.before}\n{each.after}")]
         remembered = [line for fenced in around for line in fenced.split("\n") if _REMEMBERED.match(line)]
         known = [_REMEMBERED.sub("", _HANDLE_BEHIND.sub("", line)) for line in remembered]
-        known += [request.statement for typed in answered for request in capture.capture([Part(typed, "typed")])]
+        known += [request.statement for *_, asked in parts for request in capture.capture([Part(asked, "typed")])]
         asks = [] if each.text else around  # the program's question, where the person has none
         asked = [fenced for fenced in asks if not fenced.startswith("Today is") and "\n- " not in fenced]
         said.append((each.role, [*map(text.with_full_stop, known)], "\n\n".join(filter(None, (words, *asked)))))

@@ -82,14 +82,14 @@ def _ask_after(app: App, db: Database, session: int, cancel: Cancel) -> Callable
 
 
 def start(app: App) -> None:
-    """Start a process of low priority that runs the due jobs, like `git gc --auto`, unless another runs them."""
+    """Start a process of low priority that runs the due jobs, like `git gc --auto`."""
     if not app.keeps or not app.config.background_jobs:
         return
     if app.config.sync:
         from agent_cli.memory.sync import exchange  # needed with other machines alone
 
         exchange.queue(app.db, Path(app.config.sync).expanduser(), app.time())
-    if not jobs.any_due(app.db, app.time()) or jobs.are_running(app.db, app.time()):
+    if not jobs.any_due(app.db, app.time()):
         return
     import shutil  # imported only when a job is due
     import subprocess

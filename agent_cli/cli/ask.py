@@ -101,10 +101,12 @@ def answer(asked: AskOptions) -> None:
         _show_request(asked, parts, chosen)
         return
     one_shot = turns.one_shot(app, app.db, "ask", terminal=app.terminal)
-    with _resumed(invocation, chosen) if chosen else one_shot as session:
-        transcript = _turn(asked, parts, session)
-    upkeep.after_turn(app, app.db)
-    background.start(app)
+    try:
+        with _resumed(invocation, chosen) if chosen else one_shot as session:
+            transcript = _turn(asked, parts, session)
+        upkeep.after_turn(app, app.db)
+    finally:  # after a failure too: a process that ran jobs has ended for this question
+        background.start(app)
     if app.keeps and not (invocation.quiet or invocation.child or asked.form in ("json", "events")):
         from agent_cli.repl import reminders  # loaded after the answer, which it must not delay
 

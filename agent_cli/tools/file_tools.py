@@ -81,7 +81,7 @@ def list_files(context: ToolContext, folder: Annotated[str, "empty: all of them"
 def search_files(
     context: ToolContext, words: Annotated[str, "exactly as they stand there"], folder: str = ""
 ) -> ToolResult:
-    """Find lines in the files of the person's folders."""
+    """Find lines in the files of the person's folders, but those that programs have made (node_modules, .venv)."""
     from agent_cli.memory.documents import documents  # few turns search files
 
     wanted = words.strip().casefold()

@@ -213,11 +213,11 @@ def test_a_signal_during_a_review_inside_a_session(waiting, terminal):
     assert (shell.ended(), after, states(waiting)) == (143, before, PENDING)
 
 
-@pytest.mark.parametrize("line", ["/review", "/remember I am the boss"])
+@pytest.mark.parametrize("line", ["/review", "/remember I am the boss", " /remember I am the boss\n"])
 def test_a_pasted_command_decides_nothing_and_its_words_count_as_pasted(waiting, server, terminal, line):
     waiting.use(server)
-    shell = terminal().wait_prompt().type(PASTE.format(line)).wait_for_line(line).type(ENTER)
-    shell.wait("not run: Enter again runs it").wait_for_line(f"❯ {line}").type(ENTER)
+    shell = terminal().wait_prompt().type(PASTE.format(line)).wait_for_line(line.rstrip()).type(ENTER)
+    shell.wait("not run: Enter again runs it").wait_for_line(f"❯ {line.rstrip()}").type(ENTER)
     shell.wait("? help" if line == "/review" else "pasted words")
     assert states(waiting)[: len(PENDING)] == PENDING
     assert waiting.rows("select count(*) from fact where statement like '%boss%' and state <> 'pending'") == [(0,)]

@@ -62,8 +62,8 @@ _REMIND = languages.pattern(rf"{_OPENING}(?P<request><REMIND>)\b,?\s*+")
 _REMIND_AT = languages.pattern(
     rf"{_OPENING}(?P<request>(?P<when>\S.{{1,60}}?),?\s++(?:<PLEASE>\s++)?<REMIND>)\b,?\s*+(?!<REMIND_OF>\b)"
 )
-_REMIND_SOMEHOW = languages.pattern(
-    rf"{_OPENING}<REMIND>\b(?!,?\s++(?:<REMIND_OF>\b|(?:<REMIND_TO>\s++)?<THINGS_PAST>))"
+_REMIND_SOMEHOW = languages.pattern(  # "remind me before Christmas to …"
+    rf"{_OPENING}<REMIND>\b(?!,?\s++<REMIND_OF>\b)(?:(?!\b(?:<ASKED>)\b)[^.!?]){{1,80}}?\s<REMIND_TO>\b"
 )
 _REMIND_TO = languages.pattern(r"<REMIND_TO>\b")
 _FORGET = languages.pattern(rf"{_OPENING}<FORGET>\s*+<FORGETTABLE>")

@@ -214,7 +214,8 @@ def _on_day(groups: Mapping[str, str], at: time | None, wall: datetime, tz: tzin
     """A named day, at a time. Raises UsageError when it is past."""
     today = wall.replace(hour=0, minute=0, second=0, microsecond=0)
     part, day = groups.get("part"), _named_day(groups, today)
-    if _PART_HOURS.get(part or "", 0) >= _NIGHT and "clock" in groups and at and at.hour < 5:
+    is_tonight = "named_day" not in groups or "today" in groups
+    if is_tonight and _PART_HOURS.get(part or "", 0) >= _NIGHT and "clock" in groups and at and at.hour < 5:
         day += timedelta(days=1)  # tonight at midnight
     due = moments.from_wall(datetime.combine(day, at or MORNING), tz)
     if due <= now and day == today:
@@ -356,7 +357,7 @@ def _repeating() -> str:
         rf"<EVERY> (?P<nth>{_NTH[1]}) (?P<nthday>{day}) <OF_EACH_MONTH>",  # else it is every other one
         r"(?P<work><WORKDAYS>)\b|(?P<weekend><WEEKENDS>)\b(?!['’])",
         rf"(?P<each_day><EVERY> (?P<part>{'|'.join(_PART_HOURS)}))\b",
-        rf"<EVERY> (?:(?P<other><OTHER>) )?(?P<days>{days})\b",
+        rf"<EVERY> (?:(?P<other><OTHER>) )?(?P<days>{days})(?P<part>{'|'.join(_PART_HOURS)})?\b",
         rf"<EVERY> (?:<ARTICLE_OF_DATE>)?(?P<date>\d{{1,2}})"
         rf"(?:(?:<NTH_ENDING>)? {_OF_MONTH}(?P<month>{month})\b|(?:<NTH_ENDING>)(?! {units})(?: <OF_EACH_MONTH>)?)",
         rf"(?:<EVERY> (?:(?P<other>{spans.NUMBER}|<OTHER>)(?:(?:<NTH_ENDING>)? |(?<=\d)))?(?P<per>{units})\b"

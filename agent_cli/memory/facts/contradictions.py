@@ -62,12 +62,12 @@ def of_message(memory: MemoryContext, session: int, message: int, parts: Sequenc
             continue  # the rules that parse need not be compiled for a greeting or a question
         whole = quote.rstrip(" .!")
         if correction := _CORRECTION.fullmatch(whole):
-            whole = statements.main_clause(correction["meant"])
+            whole = _VERB_FIRST.sub(r"\2 \1", statements.main_clause(correction["meant"]))
             if corrected := _corrected(memory, session, whole, sure=bool(correction["sure"])):
                 true, known = corrected
                 place: dict[str, Any] = {"place": known.place, "session": known.session_id, "target": known.id}
                 made = adoption.claim(true, "typed", now, quote=quote, message=message, operation="update", **place)
-                found.append(Contradiction(made, known, _answer(made, made)))
+                found.append(Contradiction(made, known, _answer(replace(made, statement=whole), made)))
                 continue
         clauses = () if triples.is_doubtful(whole) else tuple(statements.clauses(whole))
         for words in dict.fromkeys([(whole,), clauses]):
@@ -105,7 +105,7 @@ def _against(memory: MemoryContext, session: int, claim: Claim) -> list[Contradi
     over, parts = adoption.ended_by(memory, claim)
     ends, adopted = over or adoption.other_values(memory, session, claim), adoption.as_ending(memory, claim, over)
     found = [(known, claim, _answer(claim, adopted)) for known in ends]
-    found = found or [(known, made, _answer(made, made)) for known, made in _replaceable(memory, claim, session)]
+    found = found or [(known, made, _answer(claim, made)) for known, made in _replaceable(memory, claim, session)]
     if parts and not found:
         return [Contradiction(claim, None, f"ends a part of {facts.format_names(parts)}, which stays")]
     is_choice = not ends and len(found) > 1
@@ -132,7 +132,7 @@ def _corrected(memory: MemoryContext, session: int, meant: str, *, sure: bool) -
         true = terms.with_values(each.statement, _ARTICLE.sub("", meant))
         is_recent = sure and each.learned_at > recent and meant not in each.statement
         if is_recent and _NAMES.fullmatch(f"{each.object} {meant}"):
-            true = each.statement.replace(each.object, meant)
+            true = re.sub(rf"(?<!\w){re.escape(each.object)}(?!\w)", lambda _: meant, each.statement)
         if true and not mistaken:
             return true, each
     return None

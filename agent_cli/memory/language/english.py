@@ -279,8 +279,8 @@ THAT = r"that"  # begins a clause
 THAT_BEFORE = r"(?:that|this|it)"  # stands for the sentence before
 AS_FOLLOWS = r"(?:this|that)"  # before a colon
 # "remember when we met", "remember that time in Rome": no request
-THINGS_PAST = r"""(?:when(?!\s+(?:i|we)(?:'m|\s+(?:am|get|come|arrive|leave))\b)|where|who|whom|what|which|why|how
-    |whether|if|those|all)\b|(?:that\s+|the\s+
+ASKED = r"when(?!\s+(?:i|we)(?:'m|\s+(?:am|get|come|arrive|leave))\b)|where|who|whom|what|which|why|how|whether"
+THINGS_PAST = rf"""(?:{ASKED}|if|those|all)\b|(?:that\s+|the\s+
     |you\s+)?(?:(?:time|day|night|evening|morning|week|summer|winter|year|one|guy|man|woman|girl|boy|movie|film|song
     |book|place|trip|restaurant|story|conversation|thing)s?\b(?!')(?!\s+(?:is|are|was|were|has|can|will|heals|flies
     |after\s+tomorrow)\b)|(?:that\s+)?(?:i|we)\s+(?:asked|told|said|mentioned|sent|showed|wrote)\b)"""

@@ -262,7 +262,8 @@ HERE = r"(?:für\s+dieses|in\s+diesem)\s+(?:projekt|ordner|verzeichnis|repositor
 FOR_LATER = rf"bitte|mal|doch|gut|für\s+(?:später|mich)|im\s+kopf|auch|{HERE}"
 STANDING = r"(?:bitte\s+)?(?:ab\s+(?:jetzt|sofort)|von\s+nun\s+an|künftig|in\s+zukunft|immer|nie|niemals)"
 THAT, THAT_BEFORE, AS_FOLLOWS = r"(?:dass|daß)", r"(?:das|es)", r"(?:das|folgendes)"
-THINGS_PAST = r"(?:wann|wo|wer|wen|wem|was|welche[rsnm]?|warum|wie|ob|als|damals)\b"
+ASKED = r"wann|wo|wer|wen|wem|was|welche[rsnm]?|warum|wie|ob"
+THINGS_PAST = rf"(?:{ASKED}|als|damals)\b"
 TO_DO = r"(?:,\s*+)?(?!(?:dass|daß|ich|wir)\b)(?=(?:[^,:]*\s)?(?:zu\s+\w+n|(?>\w+?zu)\w{2,}+(?<=n))\s*+[.!]*+$)"
 FURTHER_REQUEST = r"""(?:und|dann)\s+(?:(?:dann|jetzt|bitte)\s++){0,9}(?:sag|gib|zeig|schreib|erklär|was|wie|warum
     |kannst\s+du)\b"""

@@ -186,7 +186,7 @@ def opposite(predicate: str) -> str:
 
 def predicate(words: str) -> str:
     """The person's words for a relation as a predicate."""
-    folded = _NEW.sub("", words.casefold(), count=1)
+    folded = (_NEW.sub("", words, count=1) if words[:1].islower() else words).casefold()  # not "New York"
     slug = KIN.get(folded.strip()) or re.sub(r"\W+", "_", unicodedata.normalize("NFC", folded)).strip("_")
     return _PREDICATES.get(slug, slug)
 

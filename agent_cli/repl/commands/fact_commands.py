@@ -84,9 +84,9 @@ def update(conversation: Conversation, argument: str) -> str:
     said_at = clock.local(last.at, last.utc_offset)
     memory = replace(app.memory, time=lambda: said_at)
     found = contradictions.of_message(memory, conversation.id, last.id, last.parts)
-    if argument and not found:
+    if argument and not any(each.known for each in found):
         named = facts.get(app.db, ids.number("fact", argument), app.scope.owner)
-        found = [contradictions.instead_of(memory, named, last.id, last.parts)]
+        found, argument = [contradictions.instead_of(memory, named, last.id, last.parts)], named.handle
     if not any(each.known for each in found):
         ways = "/update f1 puts it in the place of f1, /remember TEXT keeps another"
         return f"no fact was found that your last message contradicts; {ways}"

@@ -216,7 +216,7 @@ class Shell:
                 if found and offered != text.strip():
                     self._say("pasted, so it was not run: Enter again runs it")
                     self._offered = text.strip()
-                    return line.strip()
+                    return line  # as it is: it must still be known as pasted
             if found and found[0].changes and whole:
                 self._say("these keys came together, like a paste, so the command was not run; type it")
                 return ""

@@ -73,6 +73,7 @@ def times(words, now, zone, count):
         1 hour and 10 minutes before midnight → Fri 2026-11-20 22:50 | 3 Tage vor dem 24.12. → Mon 2026-12-21 09:00
         eine Viertelstunde vor 20 Uhr morgen → Sat 2026-11-21 19:45 | a week before 24 December → Thu 2026-12-17 09:00
         Friday after next → Fri 2026-12-04 09:00 | übernächsten Montag um 8 → Mon 2026-11-30 08:00
+        am 3. Dezember um 2 Uhr in der Nacht → Thu 2026-12-03 02:00 | Friday night at 1 → Fri 2026-11-27 01:00
         Friday at 15h → Fri 2026-11-27 15:00 | am Freitag um 15h30 → Fri 2026-11-27 15:30
         dreiviertel vier → Sat 2026-11-21 15:45 | viertel vor acht → Sat 2026-11-21 07:45
         viertel nach acht → Sat 2026-11-21 08:15 | viertel vier → Sat 2026-11-21 15:15
@@ -150,6 +151,8 @@ def test_what_is_past_or_never_is_refused_with_a_sentence(words, why):
         ("every month on the 1st", "FREQ=MONTHLY;BYMONTHDAY=1", "2026-12-01T09:00:00"),
         ("every 1st of the month", "FREQ=MONTHLY;BYMONTHDAY=1", "2026-12-01T09:00:00"),
         ("every year on 24 December", "FREQ=YEARLY;BYMONTH=12;BYMONTHDAY=24", "2026-12-24T09:00:00"),
+        ("jeden Montagabend", "FREQ=WEEKLY;BYDAY=MO", "2026-11-23T18:00:00"),
+        ("every Friday night at 1", "FREQ=WEEKLY;BYDAY=FR", "2026-11-27T01:00:00"),
         ("every 29 February", "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=28,29;BYSETPOS=-1", "2027-02-28T09:00:00"),
         ("jeden Montag um 9", "FREQ=WEEKLY;BYDAY=MO", "2026-11-23T09:00:00"),
         ("jeden Werktag um 8 Uhr", "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR", "2026-11-23T08:00:00"),

@@ -309,7 +309,7 @@ def test_what_is_said_against_a_fact_is_told_after_the_answer_and_update_keeps_i
     assert say(conversation, "I live in Linz.") == ["A fine town."]
     adoption.add(app.memory, adoption.claim("The tank takes 40 litres of heating oil", "typed"))
     say(conversation, "It takes 50 litres.")
-    assert run(conversation, "/update f3").startswith("kept f4 “It takes 50 litres”, in place of f3 ")
+    assert run(conversation, "/update F3").startswith("kept f4 “It takes 50 litres”, in place of f3 ")
     say(conversation, "Does it? I think so. It takes 60.")
     with pytest.raises(UsageError, match="not one statement that can take the place of f4"):
         run(conversation, "/update f4")
