@@ -323,14 +323,14 @@ def _patterns() -> dict[str, text.Pattern]:
     )
     patterns = {
         "repetition": _repeating(),
-        "duration": rf"(?<![\w-])in (?:<ABOUT>)?{_SPAN}(?:<OF_TIME>)?(?![\w-])"
-        rf"|(?<![\w-])(?P<amount>{_AMOUNT})\s*+(?P<unit>{spans.UNIT}) <FROM_NOW>\b",
+        "duration": rf"(?<![\w-])(?=\w)(?:in (?:<ABOUT>)?{_SPAN}(?:<OF_TIME>)?(?![\w-])"
+        rf"|(?P<amount>{_AMOUNT})\s*+(?P<unit>{spans.UNIT}) <FROM_NOW>\b)",
         "named_day": rf"(?<![\w-])(?=\w)(?:(?:{_LEAD}|<ON_DATE> )?+(?:{'|'.join(days)})|<DUE_ON> (?:{due}))"
         r"(?:(?<=\dT)|(?!['’]|[\w-]))",
         "part": rf"(?<![\w-])(?:<IN_PART> )?(?P<part>{'|'.join(_PART_HOURS)})s?(?![\w'’-])",
-        "clock": rf"(?<![\w:./-])(?:(?:<AT_TIME>|@)\s*)?(?P<point>{points})(?![\w/-]|:\S)"
-        rf"|(?<![\w-])(?:{_LEAD}|{minutes})(?:(?P<point>{points})|(?P<bare>\d{{1,2}}|{hours}))(?![\w/-]|[.:]\d)"
-        rf"|(?<![\w-])(?:<AT_HOUR>|@)\s*(?P<bare>\d{{1,2}}(?:\.\d\d|\s?h(?:\d\d)?)?|{hours})(?![\w/-]|[.]\d|:\S)"
+        "clock": rf"(?<![\w:./-])(?=[\w@])(?:(?:<AT_TIME>|@)\s*)?(?P<point>{points})(?![\w/-]|:\S)"
+        rf"|(?<![\w-])(?=[\w@])(?:{_LEAD}|{minutes})(?:(?P<point>{points})|(?P<bare>\d{{1,2}}|{hours}))(?![\w/-]|[.:]\d)"
+        rf"|(?<![\w-])(?=[\w@])(?:<AT_HOUR>|@)\s*(?P<bare>\d{{1,2}}(?:\.\d\d|\s?h(?:\d\d)?)?|{hours})(?![\w/-]|[.]\d|:\S)"
         r"|(?<![^\s,\x00])(?P<alone>\d|[01]\d|2[0-3])(?=[\s.;!?)]*$)",
     }
     return {kind: _pattern(each) for kind, each in patterns.items()}
@@ -364,7 +364,7 @@ def _repeating() -> str:
         rf"|(?P<adverb>{adverbs})\b)(?:,? <ON_REPEATED> (?:(?P<ondays>{days})s?\b|{dates}))?",
         rf"(?P<days>{day_names}s(?:{and_day}{day_names}s)*)\b(?!['’])",
     )
-    return rf"(?<![\w-])(?:<ON_REPEATED> )?+(?:{'|'.join(rules)})(?![\w'’-])"
+    return rf"(?<![\w-])(?=\w)(?:<ON_REPEATED> )?+(?:{'|'.join(rules)})(?![\w'’-])"
 
 
 def _locate(sentence: str) -> _Found:
