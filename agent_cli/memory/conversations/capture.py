@@ -134,7 +134,7 @@ def typed_sentences(parts: Sequence[Part]) -> list[str]:
 def seems_to_remind(parts: Sequence[Part]) -> bool:
     """Whether a typed sentence begins like a request for a reminder, of which perhaps no time is understood."""
     plain = _masked(parts).replace("’", "'")
-    spans = text.sentence_spans(plain)
+    spans = text.sentence_spans(plain) if languages.mentions(plain, "MEMORY_WORDS") else ()
     return any(plain[end - 1] != "?" and _REMIND_SOMEHOW.match(plain[start:end]) for start, end in spans)
 
 
