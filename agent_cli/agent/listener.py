@@ -49,9 +49,9 @@ def listen(make_agent: loop.MakeAgent, question: loop.Question) -> Generator[Eve
                 case ToolFinished(_, result):
                     answered = answered or bool(result.receipt and not result.failed)
                 case TurnEnded(reply):
-                    claim = statements.claim(reply.text) or (capture.seems_to_remind(question.parts) and "reminder")
-                    if claim and not answered:
-                        yield Noticed(_hint(claim, question))
+                    claim = "" if answered else statements.claim(reply.text)
+                    if claim or (not answered and capture.seems_to_remind(question.parts)):
+                        yield Noticed(_hint(claim or "reminder", question))
                     if context.keeps and context.reads:
                         memory = MemoryContext(context.db, context.scope, context.time, context.single_valued)
                         for each in contradictions.of_message(memory, context.session, message, question.parts):
