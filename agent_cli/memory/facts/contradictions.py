@@ -4,7 +4,7 @@ Found by rules, without a model; shown below the answer, and adopted only on req
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from agent_cli import clock, text
@@ -56,17 +56,15 @@ def of_message(memory: MemoryContext, session: int, message: int, parts: Sequenc
     """The sentences of a message that contradict accepted facts which hold in this place and session, or end them."""
     found, now = list[Contradiction](), memory.time()
     captured = [each.quote for each in capture.capture(parts)]
-    for quote in capture.typed_sentences(parts):
-        is_captured = any(each in quote or quote in each for each in captured)
-        if is_captured or not (statements.states_something(quote) and is_fact(quote)):
-            continue  # the rules that parse need not be compiled for a greeting or a question
+    for quote in _stated(parts):
+        if any(each in quote or quote in each for each in captured):
+            continue
         whole = quote.rstrip(" .!")
         if correction := _CORRECTION.fullmatch(whole):
             whole = _VERB_FIRST.sub(r"\2 \1", statements.main_clause(correction["meant"]))
             if corrected := _corrected(memory, session, whole, sure=bool(correction["sure"])):
                 true, known = corrected
-                place: dict[str, Any] = {"place": known.place, "session": known.session_id, "target": known.id}
-                made = adoption.claim(true, "typed", now, quote=quote, message=message, operation="update", **place)
+                made = _in_place_of(known, true, now, quote, message)
                 found.append(Contradiction(made, known, _answer(replace(made, statement=whole), made)))
                 continue
         clauses = () if triples.is_doubtful(whole) else tuple(statements.clauses(whole))
@@ -91,13 +89,21 @@ def _touches(memory: MemoryContext, session: int, over: str) -> bool:
 
 def instead_of(memory: MemoryContext, known: Fact, message: int, parts: Sequence[Part]) -> Contradiction:
     """The one typed statement of a message, in the place of an open fact that the person names. Raises UsageError."""
-    said = [each for each in capture.typed_sentences(parts) if statements.states_something(each) and is_fact(each)]
-    if len(said) != 1 or not known.is_open(memory.time()):
+    said, now = _stated(parts), memory.time()
+    if len(said) != 1 or not known.is_open(now):
         raise UsageError(f"your last message is not one statement that can take the place of {known.handle}")
-    place: dict[str, Any] = {"place": known.place, "session": known.session_id, "target": known.id}
-    words, now = said[0].rstrip(" .!"), memory.time()
-    made = adoption.claim(words, "typed", now, quote=said[0], message=message, operation="update", **place)
-    return Contradiction(made, known)
+    return Contradiction(_in_place_of(known, said[0].rstrip(" .!"), now, said[0], message), known)
+
+
+def _stated(parts: Sequence[Part]) -> list[str]:
+    """The typed sentences that may be facts. For a greeting or a question no rule that parses need be compiled."""
+    return [each for each in capture.typed_sentences(parts) if statements.states_something(each) and is_fact(each)]
+
+
+def _in_place_of(known: Fact, words: str, now: datetime, quote: str, message: int) -> Claim:
+    """What is claimed by these words in the place of a known fact, where that one holds."""
+    where: dict[str, Any] = {"place": known.place, "session": known.session_id, "target": known.id}
+    return adoption.claim(words, "typed", now, quote=quote, message=message, operation="update", **where)
 
 
 def _against(memory: MemoryContext, session: int, claim: Claim) -> list[Contradiction]:
