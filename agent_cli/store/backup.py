@@ -70,10 +70,8 @@ def salvage(damaged: Path, path: Path, now: datetime) -> list[Salvaged]:
                     count = int(source.value(f'select count(*) from "{table}" where {where}'))
                 found.append(Salvaged(table, saved, mended, None if count is None else max(0, count - saved)))
         _move_into_place(part, path)
-    for one, other in (
-        (damaged, path),
-        (path, damaged),
-    ):  # each knows of the other; in a damaged file nothing is written
+    # Each knows of the other; in a damaged file nothing is written.
+    for one, other in ((damaged, path), (path, damaged)):
         with suppress(StoreError), Database(one, busy_timeout=_BUSY_TIMEOUT) as db:
             if not _damage(db):
                 file.record_copy(db, other)

@@ -25,11 +25,12 @@ _MAX_SENTENCE = 2000  # characters of a task with its words for time
 MORNING = time(9)  # for a day without a time
 _NOON, _NIGHT = 12, 20
 _PART_HOURS, _POINT_HOURS, _SPOKEN = (languages.table(name) for name in ("PART_HOURS", "POINT_HOURS", "SPOKEN_TIMES"))
+_PARTS = "|".join(_PART_HOURS)
 _LIKENESS = 0.86  # "wensday" has 0.88 to Wednesday, and "Feiertag" 0.8 to "Freitag"
 _FIELDS = ("seconds", "minutes", "hours", "days", "weeks")  # of timedelta; behind them are months and years
 _EXACT_UNITS = 3  # seconds, minutes and hours count elapsed time
-_FIXED_RULES = {"work": "WEEKLY;BYDAY=MO,TU,WE,TH,FR", "weekend": "WEEKLY;BYDAY=SA,SU", "each_day": "DAILY"}
-_FIXED_RULES["begin"] = "MONTHLY;BYMONTHDAY=1"
+_FIXED_RULES = {"work": "WEEKLY;BYDAY=MO,TU,WE,TH,FR", "weekend": "WEEKLY;BYDAY=SA,SU"}
+_FIXED_RULES |= {"each_day": "DAILY", "begin": "MONTHLY;BYMONTHDAY=1"}
 _MIN_MINUTES = 10  # between two occurrences
 _FREQUENCIES = ("MINUTELY", "HOURLY", "DAILY", "WEEKLY", "MONTHLY", "YEARLY")
 _UNITS, _ADVERBS = spans.TIME_UNITS[1:], languages.ordered("HOW_OFTEN")
@@ -316,7 +317,7 @@ def _patterns() -> dict[str, text.Pattern]:
         rf"|{_DATE} {_OF_MONTH}(?P<month>{month}){year}|(?P<month>{month}) {_DATE}{year})(?:T(?=\d))?",
         rf"{the}{of_week}(?:<ARTICLE_OF_DATE>|(?=\d+[a-z])){only}",
         r"(?P<after_tomorrow><DAY_AFTER_TOMORROW>)|(?P<today><TODAY>)|(?P<tomorrow><TOMORROW>)|(?P<past><PAST_TIME>)",
-        rf"{the}(?:<COMING> )?(?P<weekday>{day})(?:(?P<part>{'|'.join(_PART_HOURS)})| <NEXT_WEEK>)?",
+        rf"{the}(?:<COMING> )?(?P<weekday>{day})(?:(?P<part>{_PARTS})| <NEXT_WEEK>)?",
         rf"<COMING> (?P<weekday>{short})\.?",
         rf"(?P<weekday>{short})\.?(?=,? (?:<AT_HOUR> )?(?:{points}))",
         r"<NEXT_PERIOD>|(?P<weekend><WEEKEND>)",
@@ -327,10 +328,10 @@ def _patterns() -> dict[str, text.Pattern]:
         rf"|(?P<amount>{_AMOUNT})\s*+(?P<unit>{spans.UNIT}) <FROM_NOW>\b)",
         "named_day": rf"(?<![\w-])(?=\w)(?:(?:{_LEAD}|<ON_DATE> )?+(?:{'|'.join(days)})|<DUE_ON> (?:{due}))"
         r"(?:(?<=\dT)|(?!['’]|[\w-]))",
-        "part": rf"(?<![\w-])(?:<IN_PART> )?(?P<part>{'|'.join(_PART_HOURS)})s?(?![\w'’-])",
-        "clock": rf"(?<![\w:./-])(?=[\w@])(?:(?:<AT_TIME>|@)\s*)?(?P<point>{points})(?![\w/-]|:\S)"
-        rf"|(?<![\w-])(?=[\w@])(?:{_LEAD}|{minutes})(?:(?P<point>{points})|(?P<bare>\d{{1,2}}|{hours}))(?![\w/-]|[.:]\d)"
-        rf"|(?<![\w-])(?=[\w@])(?:<AT_HOUR>|@)\s*(?P<bare>\d{{1,2}}(?:\.\d\d|\s?h(?:\d\d)?)?|{hours})(?![\w/-]|[.]\d|:\S)"
+        "part": rf"(?<![\w-])(?:<IN_PART> )?(?P<part>{_PARTS})s?(?![\w'’-])",
+        "clock": rf"(?=[\w@])(?:(?<![\w:./-])(?:(?:<AT_TIME>|@)\s*)?(?P<point>{points})(?![\w/-]|:\S)"
+        rf"|(?<![\w-])(?:{_LEAD}|{minutes})(?:(?P<point>{points})|(?P<bare>\d{{1,2}}|{hours}))(?![\w/-]|[.:]\d)"
+        rf"|(?<![\w-])(?:<AT_HOUR>|@)\s*(?P<bare>\d{{1,2}}(?:\.\d\d|\s?h(?:\d\d)?)?|{hours})(?![\w/-]|[.]\d|:\S))"
         r"|(?<![^\s,\x00])(?P<alone>\d|[01]\d|2[0-3])(?=[\s.;!?)]*$)",
     }
     return {kind: _pattern(each) for kind, each in patterns.items()}
@@ -356,8 +357,8 @@ def _repeating() -> str:
         rf"<EVERY> (?P<nth>{'|'.join((_NTH[0], *_NTH[2:]))}) (?P<nthday>{day})\b(?: <OF_EACH_MONTH>)?",
         rf"<EVERY> (?P<nth>{_NTH[1]}) (?P<nthday>{day}) <OF_EACH_MONTH>",  # else it is every other one
         r"(?P<work><WORKDAYS>)\b|(?P<weekend><WEEKENDS>)\b(?!['’])",
-        rf"(?P<each_day><EVERY> (?P<part>{'|'.join(_PART_HOURS)}))\b",
-        rf"<EVERY> (?:(?P<other><OTHER>) )?(?P<days>{days})(?P<part>{'|'.join(_PART_HOURS)})?\b",
+        rf"(?P<each_day><EVERY> (?P<part>{_PARTS}))\b",
+        rf"<EVERY> (?:(?P<other><OTHER>) )?(?P<days>{days})(?P<part>{_PARTS})?\b",
         rf"<EVERY> (?:<ARTICLE_OF_DATE>)?(?P<date>\d{{1,2}})"
         rf"(?:(?:<NTH_ENDING>)? {_OF_MONTH}(?P<month>{month})\b|(?:<NTH_ENDING>)(?! {units})(?: <OF_EACH_MONTH>)?)",
         rf"(?:<EVERY> (?:(?P<other>{spans.NUMBER}|<OTHER>)(?:(?:<NTH_ENDING>)? |(?<=\d)))?(?P<per>{units})\b"
@@ -424,7 +425,7 @@ def _is_date_words(match: re.Match[str], sentence: str, times: list[re.Match[str
     before, after = sentence[: match.start()].strip(), sentence[match.end() :].strip()
     groups = spans.groups(match)
     if "past" in groups:
-        at_end = re.fullmatch(rf"(?:{'|'.join(_PART_HOURS)})?[\s.!]*", after, re.IGNORECASE)
+        at_end = re.fullmatch(rf"(?:{_PARTS})?[\s.!]*", after, re.IGNORECASE)
         clocks = [each for each in times if "part" not in spans.groups(each)]
         is_time = (at_end and not _TOPIC.search(before)) or _is_beside(match, clocks, sentence)
         return bool(is_time or _is_beside_remind(before, after))
