@@ -138,16 +138,15 @@ def _exit_on_closed_output() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        is_closed = error.errno == errno.EIO and any(map(terminal.has_gone, range(3)))
-        if error.errno == errno.EIO and not is_closed:
+        if error.errno == errno.EIO and not any(map(terminal.has_gone, range(3))):
             output.fail(AgentError("a file cannot be read or written: its disk reports an error"))
-        if not is_closed and error.errno not in (errno.EPIPE, errno.ENOSPC):
+        if error.errno not in (errno.EPIPE, errno.ENOSPC, errno.EIO):
             raise
         _discard_output(sys.stdout)
         if error.errno == errno.ENOSPC:
             output.fail(AgentError("the output cannot be written: no space is left on that disk"))
         _discard_output(sys.stderr)  # the reader has gone, and may have read this stream too
-        sys.exit(129 if is_closed else 141)
+        sys.exit(129 if error.errno == errno.EIO else 141)
 
 
 @contextmanager
